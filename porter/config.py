@@ -1,0 +1,53 @@
+"""Config: one frozen value with every setting of a run; config files come with their own issue, options fill it today."""
+
+from __future__ import annotations
+
+import fnmatch
+
+import msgspec
+
+from porter.errors import ConfigError
+
+DEFAULT_TARGETS = ("gfx942", "gfx950")
+WAVE64 = ("gfx9*", "gfx8*")
+MAX_BYTES = 8 * 1024 * 1024
+
+
+class Config(msgspec.Struct, frozen=True):
+    """Settings of a scan. ``max_bytes`` limits a file's size in bytes; ``jobs`` is the number of worker processes.
+
+    ``hipify_perl`` is the path of hipify-perl, empty for none; ``defines`` are -D macros of the build for AMD.
+    """
+
+    targets: tuple[str, ...] = DEFAULT_TARGETS
+    rocm: str = "7.2"
+    exclude: tuple[str, ...] = ()
+    include_vendored: bool = False
+    jobs: int = 2
+    rules_dirs: tuple[str, ...] = ()
+    hipify_perl: str = ""
+    hipify_timeout: float = 60.0
+    defines: tuple[str, ...] = ()
+    max_bytes: int = MAX_BYTES
+    seed: int = 20261201
+
+    @property
+    def wave64_targets(self) -> tuple[str, ...]:
+        """The targets whose wavefront has 64 lanes (all gfx9; gfx10 and later run wave32, gfx1250 too)."""
+        return tuple(t for t in self.targets if any(fnmatch.fnmatchcase(t, glob) for glob in WAVE64))
+
+
+def check_targets(targets: tuple[str, ...]) -> tuple[str, ...]:
+    """The targets in order without doubles; raises ConfigError for what is no gfx name."""
+    out: list[str] = []
+    for target in targets:
+        name = target.strip().lower()
+        if not name:
+            continue
+        if not (name.startswith("gfx") and name[3:].isalnum() and len(name) >= 6):
+            raise ConfigError(f"'{target}' is not a GPU target", "targets look like gfx90a, gfx942, gfx950 or gfx1100, separated by commas")
+        if name not in out:
+            out.append(name)
+    if not out:
+        raise ConfigError("no GPU target given", "for example --target gfx942,gfx950")
+    return tuple(out)
