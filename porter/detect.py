@@ -1,0 +1,157 @@
+"""Detection: matches the facts of a file against the data rules, runs the detectors, and gives plain hits."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from porter.config import Config
+from porter.model import Fact, Hit, Live, Problem, Span
+from porter.parse import Parsed
+from porter.rules import RuleSet
+
+GLOB_CHARS = frozenset("*?[")
+
+
+class Detector(NamedTuple):
+    """A module of porter.detectors: the kinds of file it reads and its function."""
+
+    name: str
+    kinds: tuple[str, ...]
+    detect: Callable[[Parsed, Any, Config], Iterable[Hit]]
+
+
+class Matcher:
+    """The [match] tables of all data rules, arranged so that a fact costs one dictionary look-up and one regex."""
+
+    def __init__(self, ruleset: RuleSet) -> None:
+        """Compile the tables; names compare with case, globs are fnmatch's."""
+        self.exact: dict[str, dict[str, list[str]]] = {}
+        globs: dict[str, list[tuple[str, str]]] = {}
+        for rule in ruleset.rules.values():
+            for kind, patterns in rule.match.items():
+                for pattern in patterns:
+                    if GLOB_CHARS & set(pattern):
+                        globs.setdefault(kind, []).append((pattern, rule.id))
+                    else:
+                        self.exact.setdefault(kind, {}).setdefault(pattern, []).append(rule.id)
+        self.globs = {kind: [(re.compile(_regex(p)), rule) for p, rule in pairs] for kind, pairs in globs.items()}
+        self.any_glob = {kind: re.compile("|".join(_regex(p) for p, _ in pairs)) for kind, pairs in globs.items()}
+        self._cached = functools.lru_cache(maxsize=200_000)(self._find)
+
+    def rules_of(self, kind: str, name: str) -> tuple[str, ...]:
+        """Ids of the rules that a fact of this kind and name hits."""
+        return self._cached(kind, name)
+
+    def _find(self, kind: str, name: str) -> tuple[str, ...]:
+        exact = self.exact.get(kind, {})
+        found = list(exact.get(name, ()))
+        if kind == "py_import":  # "a" stands for the module and all that is in it
+            parts = name.split(".")
+            for length in range(1, len(parts)):
+                found += exact.get(".".join(parts[:length]), ())
+        quick = self.any_glob.get(kind)
+        if quick is not None and quick.match(name):
+            found += [rule for regex, rule in self.globs[kind] if regex.match(name)]
+        return tuple(dict.fromkeys(found))
+
+
+def _regex(glob: str) -> str:
+    """A glob as an anchored regex: * and ? match any character, [..] is a set."""
+    out: list[str] = []
+    i = 0
+    while i < len(glob):
+        char = glob[i]
+        if char == "*":
+            out.append(".*")
+        elif char == "?":
+            out.append(".")
+        elif char == "[" and (end := glob.find("]", i + 1)) > 0:
+            body = glob[i + 1 : end].replace("\\", "\\\\")
+            out.append("[^" + body[1:] + "]" if body.startswith("!") else "[" + body + "]")
+            i = end
+        else:
+            out.append(re.escape(char))
+        i += 1
+    return "(?s:" + "".join(out) + r")\Z"
+
+
+def load_detectors(ruleset: RuleSet) -> tuple[Detector, ...]:
+    """The detectors that the rules name, found by module name; raises ImportError for one that is missing."""
+    found = []
+    for name in ruleset.detectors:
+        module = importlib.import_module(f"porter.detectors.{name}")
+        found.append(Detector(name, tuple(module.KINDS), module.detect))
+    return tuple(found)
+
+
+def detect(
+    parsed: Parsed, index: Any, config: Config, matcher: Matcher, detectors: tuple[Detector, ...]
+) -> tuple[list[Hit], list[Problem]]:
+    """All hits in one file and in the sources embedded in it; a detector that throws is a problem, never a lost file."""
+    hits: list[Hit] = []
+    problems: list[Problem] = []
+    for part in (parsed, *parsed.embedded):
+        hits += data_hits(part, matcher)
+        for detector in detectors:
+            if part.file.kind not in detector.kinds:
+                continue
+            try:
+                hits += [_with_live(hit, part) for hit in detector.detect(part, index, config)]
+            except Exception as error:  # a detector's crash must cost one detector on one file, and be seen
+                what = f"detector {detector.name} failed: {type(error).__name__}: {str(error)[:200]}"
+                problems.append(Problem("detect", parsed.file.path, 0, what))
+    return list(dict.fromkeys(hits)), problems
+
+
+def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:
+    """Hits of the data rules; one rule hits a line once, however many facts of the line it knows."""
+    best: dict[tuple[str, int], Hit] = {}
+    for fact in parsed.facts:
+        for rule in matcher.rules_of(fact.kind, fact.name):
+            key = (rule, fact.span.line)
+            if key not in best:
+                best[key] = Hit(rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed))
+    return list(best.values())
+
+
+def _with_live(hit: Hit, parsed: Parsed) -> Hit:
+    if hit.live is not Live.UNKNOWN:
+        return hit
+    return Hit(
+        hit.rule, hit.span, hit.message, hit.subject, hit.group, parsed.live(hit.span.line), hit.confidence, hit.targets, hit.related
+    )
+
+
+def _live(fact: Fact, parsed: Parsed) -> Live:
+    return fact.live if fact.live is not Live.UNKNOWN else parsed.live(fact.span.line)
+
+
+def _subject(fact: Fact) -> str:
+    if fact.kind in ("py_import", "include"):
+        return fact.name.split("." if fact.kind == "py_import" else "/")[0]
+    return fact.name
+
+
+def _message(fact: Fact) -> str:
+    words = {
+        "include": "includes {0}", "call": "calls {0}", "type": "uses type {0}", "identifier": "uses {0}",
+        "py_import": "imports {0}", "py_call": "calls {0}", "py_attr": "uses {0}", "py_arg": "passes {0}",
+        "requirement": "depends on {0}", "conda_package": "depends on {0}", "index_url": "installs from {0}",
+        "apt_package": "installs {0}", "cmake_package": "finds package {0}", "cmake_target": "links {0}",
+        "link_library": "links {0}", "image": "runs on image {0}", "env_var": "sets or reads {0}",
+        "command": "runs {0}", "command_flag": "runs {0}", "manifest_key": "asks for {0}", "model_key": "has {0}",
+        "compile_flag": "passes {0}", "binary": "ships {0}", "define": "defines {0}", "macro_test": "tests {0}",
+    }  # fmt: skip
+    text = words.get(fact.kind, "uses {0}").format(fact.name)
+    extra = fact.detail.get("specifier", "") if fact.kind == "requirement" else ""
+    return text + (f" ({extra})" if extra else "")
+
+
+def span_text(data: bytes, span: Span, limit: int = 400) -> str:
+    """The source lines that a span touches, at most ``limit`` characters, as text."""
+    lines = data.splitlines()[span.line - 1 : max(span.line, min(span.end_line, span.line + 7))]
+    return b"\n".join(lines).decode("utf-8", "replace")[:limit]

@@ -1,0 +1,203 @@
+"""Rules: reads rules/<area>/<rule-id>.toml into Rule values, refuses what is incomplete, and says which file and why."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from porter import model
+from porter.errors import RuleError
+from porter.model import Action, Confidence, Effort, Example, Hours, Replacement, Rule, Severity, Source
+
+STATUSES = (
+    "works-as-is", "works-with-rocm-build", "drop-in-replacement", "partial", "replacement-with-changes", "no-equivalent",
+)  # fmt: skip
+DATA_FOLDERS = ("api", "hardware", "ptx", "effort")  # tables that are not rules
+HOURS_A_UNIT = {"m": 1 / 60, "h": 1.0, "d": 8.0, "w": 40.0}
+SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+DURATION = re.compile(r"(\d+(?:\.\d+)?)([mhdw])\Z")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+MAX_WHY_WORDS = 120
+
+
+class _Table(msgspec.Struct, forbid_unknown_fields=True):
+    """The shape of a rule file before its words are checked."""
+
+    id: str
+    title: str
+    category: str
+    severity: Severity
+    confidence: Confidence
+    action: Action
+    why: str
+    effort: dict[str, Any] = {}
+    targets: tuple[str, ...] = ()
+    replacement: dict[str, str] | None = None
+    match: dict[str, tuple[str, ...]] = {}
+    detector: str = ""
+    source: tuple[Source, ...] = ()
+    example: tuple[Example, ...] = ()
+    formerly: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ("own",)
+
+
+class RuleSet(msgspec.Struct, frozen=True):
+    """All rules by id, with a digest of their bytes (first 12 hex digits) that names this version of them."""
+
+    rules: dict[str, Rule]
+    version: str
+
+    def of_detector(self, name: str) -> tuple[Rule, ...]:
+        """The rules that a detector serves."""
+        return tuple(rule for rule in self.rules.values() if rule.detector == name)
+
+    @property
+    def detectors(self) -> tuple[str, ...]:
+        """Names of all detectors that some rule asks for, sorted."""
+        return tuple(sorted({rule.detector for rule in self.rules.values() if rule.detector}))
+
+
+def rules_folder() -> Path:
+    """Where the rules that travel with porter are: inside the wheel, or at the root of a checkout.
+
+    Raises RuleError when neither exists.
+    """
+    here = Path(__file__).resolve().parent
+    for folder in (here / "rules_data", here.parent / "rules"):
+        if folder.is_dir():
+            return folder
+    raise RuleError("porter's own rules are missing", "reinstall porter")
+
+
+def load(extra: tuple[str, ...] = ()) -> RuleSet:
+    """The rules of porter and of the user's folders; raises RuleError for the first file that is wrong."""
+    rules: dict[str, Rule] = {}
+    digest = hashlib.sha256()
+    for folder in (rules_folder(), *map(Path, extra)):
+        if not folder.is_dir():
+            raise RuleError(f"{folder}: no such rules folder", "--rules takes a folder with <area>/<rule-id>.toml files")
+        for path in sorted(folder.rglob("*.toml")):
+            area = path.relative_to(folder).parts[0] if path.parent != folder else ""
+            if area in DATA_FOLDERS:
+                digest.update(path.read_bytes())
+                continue
+            rule = load_file(path, area)
+            if rule.id in rules:
+                raise RuleError(f"{path}: the id '{rule.id}' exists already", "ids are unique and never reused")
+            rules[rule.id] = rule
+            digest.update(path.read_bytes())
+    _check_formerly(rules)
+    return RuleSet(rules, digest.hexdigest()[:12])
+
+
+def _check_formerly(rules: dict[str, Rule]) -> None:
+    for rule in rules.values():
+        for old in rule.formerly:
+            if old in rules:
+                raise RuleError(f"{rule.id}: 'formerly' names the living rule '{old}'")
+
+
+def load_file(path: Path, area: str = "") -> Rule:
+    """One rule; raises RuleError with the file and what is wrong in it."""
+    try:
+        table = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Table)
+        rule = _rule(table, area)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, OSError, RecursionError) as error:
+        raise RuleError(f"{path}: {error}", "see `porter rules new` for the shape of a rule") from error
+    except ValueError as error:
+        raise RuleError(f"{path}: {error}", "see `porter rules new` for the shape of a rule") from error
+    if path.stem != rule.id:
+        raise RuleError(f"{path}: the id is '{rule.id}', so the file must be named {rule.id}.toml")
+    return rule
+
+
+def _rule(table: _Table, area: str) -> Rule:
+    _check_words(table)
+    replacement = _replacement(table.replacement) if table.replacement else None
+    effort = _effort(table.effort)
+    if table.action is Action.NONE and table.effort:
+        raise ValueError("action 'none' costs nothing: remove [effort]")
+    if table.action is not Action.NONE and effort == Effort():
+        raise ValueError("an effort is missing (only action 'none' costs nothing)")
+    return Rule(
+        id=table.id, title=table.title, category=table.category, severity=table.severity, confidence=table.confidence,
+        action=table.action, why=" ".join(table.why.split()), effort=effort, targets=table.targets, replacement=replacement,
+        match=table.match, detector=table.detector, sources=table.source, examples=table.example, formerly=table.formerly,
+        origins=table.origins, area=area,
+    )  # fmt: skip
+
+
+def _check_words(table: _Table) -> None:
+    allowed = model.CATEGORIES + model.INSIGHT_CATEGORIES
+    checks = (
+        (SLUG.match(table.id), f"id '{table.id}' is not a slug of lower-case words"),
+        (table.title.strip() and len(table.title) <= 90, "title is empty or longer than 90 characters"),
+        (table.category in allowed, f"category '{table.category}' is not one of {', '.join(allowed)}"),
+        (table.why.strip(), "why is empty"),
+        (len(table.why.split()) <= MAX_WHY_WORDS, f"why has more than {MAX_WHY_WORDS} words"),
+        (bool(table.match) != bool(table.detector), "exactly one of [match] and detector is needed"),
+        (set(table.match) <= set(model.FACT_KINDS), f"unknown fact kind in [match]: {sorted(set(table.match) - set(model.FACT_KINDS))}"),
+        (all(table.match.values()), "a fact kind in [match] has no pattern"),
+        (table.source, "a dated [[source]] is missing"),
+        (all(DATE.match(s.checked) and s.says and s.url for s in table.source), "a source needs url, says and checked = \"YYYY-MM-DD\""),
+        (table.example, "an [[example]] with before and after is missing"),
+        (set(table.origins) <= {o.value for o in model.Origin}, f"unknown origin in {table.origins}"),
+        (table.action is Action.NONE or table.category not in model.INSIGHT_CATEGORIES, "an insight category needs action 'none'"),
+        (table.action is not Action.NONE or table.severity is Severity.INFO, "action 'none' has severity 'info'"),
+    )  # fmt: skip
+    for fine, what in checks:
+        if not fine:
+            raise ValueError(what)
+
+
+def _replacement(table: dict[str, str]) -> Replacement:
+    replacement = msgspec.convert(table, Replacement)
+    unknown = set(table) - {"name", "how", "status", "rocm"}
+    if unknown:
+        raise ValueError(f"[replacement] does not know {sorted(unknown)}")
+    if replacement.status and replacement.status not in STATUSES:
+        raise ValueError(f"replacement status '{replacement.status}' is not one of {', '.join(STATUSES)}")
+    return replacement
+
+
+def _effort(table: dict[str, Any]) -> Effort:
+    unknown = set(table) - {"once", "file", "each", "learning"}
+    if unknown:
+        raise ValueError(f"effort does not know {sorted(unknown)}")
+    learning = float(table.get("learning", 0.85))
+    if not 0.5 <= learning <= 1.0:
+        raise ValueError("effort.learning lies between 0.5 and 1")
+    hours = {key: _hours(table[key]) for key in ("once", "file", "each") if key in table}
+    return Effort(**hours, learning=learning)
+
+
+def _hours(texts: list[str]) -> Hours:
+    if not isinstance(texts, list) or len(texts) != 3:
+        raise ValueError('hours are three durations, best, likely, worst: ["10m", "1h", "1d"]')
+    values = [parse_duration(str(text)) for text in texts]
+    if values != sorted(values):
+        raise ValueError(f"hours {texts} do not grow from best to worst")
+    return Hours(*values)
+
+
+def parse_duration(text: str) -> float:
+    """Hours of "10m", "2h", "1d" (8 h) or "1w" (40 h); raises ValueError for anything else."""
+    match = DURATION.match(text)
+    if not match:
+        if text == "0":
+            return 0.0
+        raise ValueError(f"'{text}' is not a duration like 10m, 2h or 1d")
+    return float(match[1]) * HOURS_A_UNIT[match[2]]
+
+
+def applies(rule: Rule, targets: tuple[str, ...]) -> tuple[str, ...]:
+    """The asked-for targets on which a rule matters; all of them for a rule without targets."""
+    if not rule.targets:
+        return targets
+    return tuple(t for t in targets if any(fnmatch.fnmatchcase(t, glob) for glob in rule.targets))

@@ -1,0 +1,99 @@
+"""Rule tests: runs every rule's examples, and every marked fixture, through the real parsers and detectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from porter import pipeline
+from porter.config import Config
+from porter.model import SourceFile
+from porter.rules import RuleSet
+
+MARK = re.compile(
+    rb"(?P<open>//|\#|--|<!--|/\*|;|%)\s*(?P<word>expect|ok|todo)(?:@(?P<shift>[+-]\d+))?:\s*(?P<rules>[a-z0-9][a-z0-9, -]*[a-z0-9])\s*(?P<close>-->|\*/)?"
+)
+ALL_TARGETS = ("gfx90a", "gfx942", "gfx950")
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """What a fixture says of a line: the rule must be found there (expect), must not (ok), or is a known miss (todo)."""
+
+    word: str
+    rule: str
+    line: int
+
+
+class Failure(msgspec.Struct, frozen=True, order=True):
+    """One way in which a rule's tests failed."""
+
+    path: str
+    line: int
+    rule: str
+    what: str
+
+
+def read_marks(data: bytes) -> tuple[bytes, tuple[Mark, ...]]:
+    """The marks of a fixture, and its bytes with every mark blanked, so that offsets stay and marks cannot match."""
+    marks: list[Mark] = []
+    out = bytearray(data)
+    starts = [0] + [m.end() for m in re.finditer(rb"\n", data)]
+    for match in MARK.finditer(data):
+        line = sum(1 for start in starts if start <= match.start())
+        shift = int(match["shift"]) if match["shift"] else 1
+        for rule in match["rules"].decode().split(","):
+            marks.append(Mark(match["word"].decode(), rule.strip(), line + shift))
+        out[match.start() : match.end()] = b" " * (match.end() - match.start())
+    return bytes(out), tuple(marks)
+
+
+def check_rule_examples(ruleset: RuleSet, only: str = "") -> Iterator[Failure]:
+    """Failures of the examples: `before` must hit the rule, `after` must not."""
+    audit = pipeline.Auditor(Config(targets=ALL_TARGETS), ruleset)
+    for rule in ruleset.rules.values():
+        if only and rule.id != only:
+            continue
+        for example in rule.examples:
+            where = f"{rule.area}/{rule.id}.toml"
+            if rule.id not in audit.rule_lines(example.file, example.before.encode()):
+                yield Failure(where, 0, rule.id, f"`before` of {example.file} is not found")
+            if rule.id in audit.rule_lines(example.file, example.after.encode()):
+                yield Failure(where, 0, rule.id, f"`after` of {example.file} is still found")
+
+
+def check_fixture(path: Path, name: str, audit: pipeline.Auditor) -> Iterator[Failure]:
+    """Failures of one marked file: what is found must equal its expect marks, line by line."""
+    data, marks = read_marks(path.read_bytes())
+    found = {(rule, line) for rule, lines in audit.rule_lines(name, data).items() for line in lines}
+    expected = {(mark.rule, mark.line) for mark in marks if mark.word == "expect"}
+    known_misses = {(mark.rule, mark.line) for mark in marks if mark.word == "todo"}
+    for rule, line in sorted(expected - found):
+        yield Failure(str(path), line, rule, "expected here, not found")
+    for rule, line in sorted(found - expected):
+        known = (rule, line) in known_misses
+        yield Failure(str(path), line, rule, "a todo mark is found now: make it expect" if known else "found here, no mark")
+
+
+def fixture_files(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Every fixture below rules/, with the name under which it is scanned."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and len(path.relative_to(folder).parts) >= 2:
+            yield path, "/".join(path.relative_to(folder).parts[1:])
+
+
+def check_fixtures(folder: Path, ruleset: RuleSet, only: str = "") -> Iterator[Failure]:
+    """Failures of all fixtures below a folder of <rule-id>/<file>."""
+    audit = pipeline.Auditor(Config(targets=ALL_TARGETS), ruleset)
+    for path, name in fixture_files(folder):
+        if not only or path.relative_to(folder).parts[0] == only:
+            yield from check_fixture(path, name, audit)
+
+
+def as_source(name: str, data: bytes) -> SourceFile:
+    """A file that exists only in a test, with the kind that discovery would give it."""
+    from porter.discover import decode, kind_of
+
+    return SourceFile(name, kind_of(name, data) or "", decode(data))
