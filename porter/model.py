@@ -112,12 +112,14 @@ class SourceFile(msgspec.Struct, frozen=True):
     """One file of the repository: its path relative to the root, its kind (discover.py), and its text.
 
     ``data`` is UTF-8 whatever the file was stored in, so byte columns agree everywhere; line ends are as in the file.
+    ``sibling`` is the path of the AMD version of this file where one stands beside it.
     """
 
     path: str
     kind: str
     data: bytes = b""
     origin: Origin = Origin.OWN
+    sibling: str = ""
 
     @property
     def text(self) -> str:

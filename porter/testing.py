@@ -94,6 +94,6 @@ def check_fixtures(folder: Path, ruleset: RuleSet, only: str = "") -> Iterator[F
 
 def as_source(name: str, data: bytes) -> SourceFile:
     """A file that exists only in a test, with the kind that discovery would give it."""
-    from porter.discover import decode, kind_of
+    from porter.kinds import decode, kind_of
 
     return SourceFile(name, kind_of(name, data) or "", decode(data))

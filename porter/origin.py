@@ -1,0 +1,108 @@
+"""Origin: whose code a path is (own, vendored, generated, AMD-side), and which file is the AMD version of which."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import PurePosixPath
+
+from porter.model import Origin
+
+VENDOR_FOLDERS = frozenset(
+    "third_party third-party thirdparty 3rdparty 3rd_party 3rd-party vendor vendors vendored extern externs external externals "
+    "submodules _vendor node_modules".split()
+)
+KNOWN_LIBRARIES = frozenset(
+    "cutlass cub cccl thrust libcudacxx composable_kernel eigen eigen3 googletest gtest pybind11 nanobind nlohmann fmt spdlog glm "
+    "rapidjson boost catch2 dmlc-core nvtx3 moderngpu mshadow cub-1.8.0 flatbuffers protobuf json11 stb".split()
+)
+AMD_FOLDERS = frozenset("hip rocm amd amdgpu hipified".split())
+AMD_WORD = re.compile(r"(?:^|[^a-z0-9])(?:hip|rocm|amd|amdgpu|rocmlir|aiter)(?:[^a-z0-9]|$)|(?:^|[^a-z])rocm[0-9]")
+CUDA_WORD = re.compile(r"(?<![a-z0-9])(cuda|nvidia|cu)(?![a-z])[0-9]*")
+GENERATED_HEAD = re.compile(
+    rb"(?i)@generated|auto-?generated|automatically generated|generated automatically"
+    rb"|(?:this file|this code|file|code)\s+(?:was|is|has been)\s+(?:auto\w*\s+)?generated|generated (?:by|from|with|using)\b[^\n]{0,80}(?:do not|don't) (?:edit|modify)"
+    rb"|(?:do not|don't) (?:edit|modify)[^\n]{0,60}generated|/\*[^\n*]{0,40}DO NOT (?:EDIT|MODIFY)"
+)
+HEAD_BYTES = 1500
+MANY_FILES = 50
+SAME_SHAPE = 0.1  # distinct name shapes per file in a folder of machine-made kernels, at most
+DTYPE_WORD = re.compile(r"(?i)(fp|bf|f|e|s|u|int|uint|float|sm|hdim|k|m|n)?\d+|(bf16|fp16|fp8|half|bfloat|true|false|causal|split)")
+
+
+def folder_origin(parts: tuple[str, ...], submodules: frozenset[str], licensed: frozenset[str]) -> tuple[Origin, str, str]:
+    """Origin of the files below a folder, the topmost folder that decides, and why; OWN with two empty texts.
+
+    ``submodules`` are the paths of .gitmodules, ``licensed`` the folders below the root with a licence text of their own.
+    """
+    for depth, part in enumerate(parts, 1):
+        path = "/".join(parts[:depth])
+        name = part.lower()
+        if name in VENDOR_FOLDERS:
+            return Origin.VENDORED, path, "vendored: folder of third-party code"
+        if path in submodules:
+            return Origin.VENDORED, path, "vendored: git submodule"
+        if name in KNOWN_LIBRARIES:
+            return Origin.VENDORED, path, f"vendored: copy of {name}"
+        if path in licensed:
+            return Origin.VENDORED, path, "vendored: has a licence of its own"
+        if name in AMD_FOLDERS or name.endswith(("_hip", "_rocm", "-hip", "-rocm", "_hipified")):
+            return Origin.AMD, path, "AMD-side: folder of the AMD version"
+    return Origin.OWN, "", ""
+
+
+def is_amd_name(path: str) -> bool:
+    """Whether a file's name alone says that it is the AMD version: rocm.txt, Dockerfile.rocm, kernel_hip.cpp, x.hip."""
+    name = PurePosixPath(path).name.lower()
+    if name.endswith((".hip", ".prehip")) or ".hip." in name:
+        return True
+    return bool(AMD_WORD.search(name))
+
+
+def siblings(paths: list[str]) -> dict[str, str]:
+    """For every file whose AMD version stands beside it: that version's path.
+
+    A pair differs in one word: requirements/cuda.txt and requirements/rocm.txt, conv_cuda.cu and conv_hip.cu, k.cu and k.hip;
+    Dockerfile and Dockerfile.rocm; the AMD version may also lie in a hip or rocm folder beside the cuda folder.
+    """
+    amd: dict[str, str] = {}
+    for path in paths:
+        if is_amd_name(path) or any(part in AMD_FOLDERS for part in path.lower().split("/")[:-1]):
+            amd.setdefault(_neutral(path), path)
+    found: dict[str, str] = {}
+    for path in paths:
+        other = amd.get(_neutral(path))
+        if other and other != path and not is_amd_name(path):
+            found[path] = other
+    return found
+
+
+def _neutral(path: str) -> str:
+    """A path with its vendor words taken out, so that both versions of a file give the same text."""
+    lower = path.lower()
+    lower = re.sub(r"\.(hip|cuh?|prehip)(?=\.|$)", "", lower)
+    lower = re.sub(r"(?<![a-z0-9])(cuda|nvidia|nv|hip|rocm|amd|amdgpu)(?![a-z])(?:[0-9.]+(?=[-_./]|$))?", "", lower)
+    return re.sub(r"[-_./]+", "/", re.sub(r"\.(cpp|cc|cxx|c)$", "", lower)).strip("/")
+
+
+def is_generated(head: bytes) -> bool:
+    """Whether the head of a file says that a machine wrote it."""
+    return bool(GENERATED_HEAD.search(head[:HEAD_BYTES]))
+
+
+def machine_made(paths: list[str]) -> frozenset[str]:
+    """CUDA files that stand in one folder by the dozens with names of one shape: instantiations that a script wrote."""
+    folders: dict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        folders[path.rpartition("/")[0]].append(path)
+    found: list[str] = []
+    for members in folders.values():
+        if len(members) < MANY_FILES:
+            continue
+        shapes: dict[str, list[str]] = defaultdict(list)
+        for path in members:
+            shapes[DTYPE_WORD.sub("#", PurePosixPath(path).name)].append(path)
+        for group in shapes.values():
+            if len(group) >= MANY_FILES * SAME_SHAPE * 5 or (len(group) > 5 and len(shapes) <= SAME_SHAPE * len(members)):
+                found += group
+    return frozenset(found)
