@@ -10,6 +10,7 @@ from porter.model import Origin
 
 VENDOR_FOLDERS = frozenset(
     "third_party third-party thirdparty 3rdparty 3rd_party 3rd-party vendor vendors vendored extern externs external externals "
+    "external_libs external-libs external_lib extlib extlibs "
     "submodules _vendor node_modules".split()
 )
 KNOWN_LIBRARIES = frozenset(
@@ -26,7 +27,7 @@ GENERATED_HEAD = re.compile(
 )
 HEAD_BYTES = 1500
 MANY_FILES = 50
-SAME_SHAPE = 0.1  # distinct name shapes per file in a folder of machine-made kernels, at most
+SAME_SHAPE = 25  # files of one name shape in such a folder
 DTYPE_WORD = re.compile(r"(?i)(fp|bf|f|e|s|u|int|uint|float|sm|hdim|k|m|n)?\d+|(bf16|fp16|fp8|half|bfloat|true|false|causal|split)")
 
 
@@ -56,14 +57,15 @@ def is_amd_name(path: str) -> bool:
     name = PurePosixPath(path).name.lower()
     if name.endswith((".hip", ".prehip")) or ".hip." in name:
         return True
-    return bool(AMD_WORD.search(name))
+    return bool(AMD_WORD.search(name)) and not CUDA_WORD.search(name)
 
 
 def siblings(paths: list[str]) -> dict[str, str]:
     """For every file whose AMD version stands beside it: that version's path.
 
     A pair differs in one word: requirements/cuda.txt and requirements/rocm.txt, conv_cuda.cu and conv_hip.cu, k.cu and k.hip;
-    Dockerfile and Dockerfile.rocm; the AMD version may also lie in a hip or rocm folder beside the cuda folder.
+    Dockerfile and Dockerfile.rocm; the AMD version may also lie in a hip or rocm folder beside the cuda folder. A file
+    that names no vendor is no half of a pair with one in a rocm folder below it: an AMD build may well use both.
     """
     amd: dict[str, str] = {}
     for path in paths:
@@ -72,17 +74,23 @@ def siblings(paths: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in paths:
         other = amd.get(_neutral(path))
-        if other and other != path and not is_amd_name(path):
+        if other and other != path and not is_amd_name(path) and _is_pair(path, other):
             found[path] = other
     return found
 
 
+def _is_pair(path: str, other: str) -> bool:
+    same_folder = path.rpartition("/")[0] == other.rpartition("/")[0]
+    return same_folder or bool(CUDA_WORD.search(path.lower())) or other.endswith(".hip")
+
+
 def _neutral(path: str) -> str:
-    """A path with its vendor words taken out, so that both versions of a file give the same text."""
+    """A path with its vendor words taken out, so that both versions of a file give the same text; kinds stay apart."""
     lower = path.lower()
-    lower = re.sub(r"\.(hip|cuh?|prehip)(?=\.|$)", "", lower)
+    is_kernel = lower.endswith((".cu", ".cuh", ".hip", ".hip.cpp", ".cu.hip", ".hip.h", ".hip.hpp", ".prehip"))
+    lower = re.sub(r"(\.(hip|cuh?|prehip))+(\.(cpp|h|hpp))?$", "", lower) if is_kernel else lower
     lower = re.sub(r"(?<![a-z0-9])(cuda|nvidia|nv|hip|rocm|amd|amdgpu)(?![a-z])(?:[0-9.]+(?=[-_./]|$))?", "", lower)
-    return re.sub(r"[-_./]+", "/", re.sub(r"\.(cpp|cc|cxx|c)$", "", lower)).strip("/")
+    return ("kernel:" if is_kernel else "") + re.sub(r"[-_./]+", "/", lower).strip("/")
 
 
 def is_generated(head: bytes) -> bool:
@@ -103,6 +111,6 @@ def machine_made(paths: list[str]) -> frozenset[str]:
         for path in members:
             shapes[DTYPE_WORD.sub("#", PurePosixPath(path).name)].append(path)
         for group in shapes.values():
-            if len(group) >= MANY_FILES * SAME_SHAPE * 5 or (len(group) > 5 and len(shapes) <= SAME_SHAPE * len(members)):
+            if len(group) >= SAME_SHAPE:
                 found += group
     return frozenset(found)

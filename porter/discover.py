@@ -1,0 +1,253 @@
+"""Discovery: walks a repository and says of every file what it is, or why it is left out. Links are never followed."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pathspec
+
+from porter import origin
+from porter.config import Config
+from porter.errors import InputError
+from porter.kinds import kind_of
+from porter.model import Origin, Problem, Skipped
+
+IGNORE_FILES = (".gitignore", ".porterignore")
+HIDDEN_KEPT = frozenset(".github .gitlab .circleci .devcontainer .buildkite .ci .azure-pipelines .gitlab-ci.yml .bazelrc .travis.yml".split())
+BUILD_FOLDERS = frozenset(
+    "build dist _build cmake-build-debug cmake-build-release node_modules __pycache__ venv env site-packages bazel-bin bazel-out".split()
+)
+LICENCE_NAME = re.compile(r"(?i)(licen[cs]e|copying)([-_.][a-z0-9]{1,12}){0,4}\Z")
+MAX_FILES = 1_000_000
+MAX_DEPTH = 200
+MAX_IGNORE_BYTES = 1024 * 1024
+
+
+class Entry(msgspec.Struct, frozen=True, order=True):
+    """A file to read: path relative to the root, kind by name, size in bytes, whose code it is and why."""
+
+    path: str
+    kind: str
+    size: int
+    origin: Origin = Origin.OWN
+    why: str = ""
+    place: str = ""  # the folder that decides the origin
+    sibling: str = ""
+
+
+class Discovery(msgspec.Struct, frozen=True):
+    """What is there, what is left out and why."""
+
+    entries: tuple[Entry, ...]
+    skipped: tuple[Skipped, ...]
+    problems: tuple[Problem, ...]
+
+
+class _Walk:
+    """The state of one walk: lists that grow, and the ignore rules of the folders above."""
+
+    def __init__(self, root: Path, config: Config) -> None:
+        self.root = root
+        self.config = config
+        self.files: list[tuple[str, int]] = []
+        self.skipped: list[Skipped] = []
+        self.problems: list[Problem] = []
+        self.licensed: dict[str, str] = {}
+        self.root_licences: set[str] = set()
+        self.submodules = _submodules(root)
+        self.exclude = pathspec.GitIgnoreSpec.from_lines(config.exclude)
+
+    def run(self) -> None:
+        stack: list[tuple[str, tuple[tuple[str, pathspec.GitIgnoreSpec], ...]]] = [("", ())]
+        while stack:
+            folder, specs = stack.pop()
+            specs = (*specs, *self._ignore_files(folder))
+            for child in reversed(list(self._folder(folder, specs))):
+                if child.count("/") >= MAX_DEPTH:
+                    self.problems.append(Problem("discover", child, 0, f"folder is more than {MAX_DEPTH} levels deep; left out"))
+                else:
+                    stack.append((child, specs))
+            if len(self.files) > MAX_FILES:
+                self.problems.append(Problem("discover", folder, 0, f"more than {MAX_FILES:,} files; the rest is left out"))
+                return
+
+    def _ignore_files(self, folder: str) -> Iterator[tuple[str, pathspec.GitIgnoreSpec]]:
+        for name in IGNORE_FILES:
+            data = read_regular(self.root / folder / name, MAX_IGNORE_BYTES)
+            if data:
+                try:
+                    yield folder, pathspec.GitIgnoreSpec.from_lines(data.decode("utf-8", "replace").splitlines())
+                except ValueError as error:
+                    where = f"{folder}/{name}".strip("/")
+                    self.problems.append(Problem("discover", where, 0, f"bad ignore pattern: {str(error)[:120]}", matters=False))
+
+    def _folder(self, folder: str, specs: tuple[tuple[str, pathspec.GitIgnoreSpec], ...]) -> Iterator[str]:
+        try:
+            with os.scandir(self.root / folder) as listing:
+                children = sorted(listing, key=lambda item: item.name)
+        except OSError as error:
+            self.problems.append(Problem("discover", folder or ".", 0, f"folder cannot be read: {error.strerror}"))
+            return
+        for child in children:
+            path = f"{folder}/{child.name}".lstrip("/")
+            try:
+                is_folder = self._look(child, path, specs)
+            except (OSError, ValueError) as error:
+                self.problems.append(Problem("discover", path, 0, f"cannot be read: {error}"))
+                continue
+            if is_folder:
+                yield path
+
+    def _look(self, child: os.DirEntry[str], path: str, specs: tuple[tuple[str, pathspec.GitIgnoreSpec], ...]) -> bool:
+        """Take or leave one name of a folder; true for a folder to walk into."""
+        name = child.name
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError:
+            self.problems.append(Problem("discover", _printable(path), 0, "the name is not valid UTF-8; left out"))
+            return False
+        if child.is_symlink():
+            self._link(path)
+            return False
+        is_folder = child.is_dir(follow_symlinks=False)
+        if name.startswith(".") and name not in HIDDEN_KEPT:
+            return False
+        shown = path + "/" if is_folder else path
+        if self.exclude.match_file(shown):
+            self._skip(path, "excluded by --exclude")
+            return False
+        if _ignored(shown, specs):
+            self._skip(path, "ignored by .gitignore or .porterignore")
+            return False
+        if is_folder:
+            if name in BUILD_FOLDERS or name.endswith(".egg-info"):
+                if not self._holds_sources(path):
+                    self._skip(path, "build or environment folder")
+                    return False
+            return True
+        self._file(child, path)
+        return False
+
+    def _holds_sources(self, path: str) -> bool:
+        """A folder called build or env may hold the project's own build scripts; a virtual environment or output does not."""
+        marks = ("CMakeCache.txt", "pyvenv.cfg", "PKG-INFO", "lib", "bin", "CMakeFiles", ".ninja_deps")
+        name = path.rpartition("/")[2]
+        return name in ("build", "env") and not any((self.root / path / mark).exists() for mark in marks)
+
+    def _file(self, child: os.DirEntry[str], path: str) -> None:
+        status = child.stat(follow_symlinks=False)
+        if LICENCE_NAME.match(child.name) and stat.S_ISREG(status.st_mode):
+            self._licence(path)
+        if kind_of(path) is None:
+            return
+        if not stat.S_ISREG(status.st_mode):
+            self.problems.append(Problem("discover", path, 0, "is no regular file (a pipe, socket or device); not read"))
+        else:
+            self.files.append((path, status.st_size))
+
+    def _licence(self, path: str) -> None:
+        data = read_regular(self.root / path, MAX_IGNORE_BYTES) or b""
+        words = " ".join(re.sub(r"[^a-z ]+", " ", data.decode("utf-8", "replace").lower()).split())[:4000]
+        folder = path.rpartition("/")[0]
+        if folder:
+            self.licensed[folder] = words
+        else:
+            self.root_licences.add(words)
+
+    def _link(self, path: str) -> None:
+        target = os.path.realpath(self.root / path)
+        if kind_of(path) is None and not os.path.isdir(target):  # noqa: PTH112 - realpath gave a str
+            return
+        inside = target == str(self.root) or target.startswith(str(self.root) + os.sep)
+        self._skip(path, "symbolic link (its target is scanned where it stands)" if inside else "symbolic link out of the root; not followed")
+
+    def _skip(self, path: str, why: str) -> None:
+        self.skipped.append(Skipped(path, why))
+
+
+def discover(root: Path, config: Config) -> Discovery:
+    """All files below a folder, or the one file given; raises InputError when there is nothing to look at."""
+    if not os.path.lexists(root):
+        raise InputError(f"{root}: no such file or folder")
+    if root.is_file():
+        return _single(root)
+    if not root.is_dir():
+        raise InputError(f"{root}: neither a file nor a folder")
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise InputError(f"{root}: permission denied")
+    walk = _Walk(root.resolve(), config)
+    walk.run()
+    licensed = frozenset(f for f, words in walk.licensed.items() if walk.root_licences and not _same_licence(words, walk.root_licences))
+    return _classify(walk, licensed)
+
+
+def _single(path: Path) -> Discovery:
+    kind = kind_of(path.name)
+    if kind is None:
+        raise InputError(f"{path}: porter does not know this kind of file", "give a folder, or a CUDA, Python, build or container file")
+    return Discovery((Entry(path.name, kind, path.stat().st_size),), (), ())
+
+
+def _classify(walk: _Walk, licensed: frozenset[str]) -> Discovery:
+    paths = [path for path, _ in walk.files]
+    pairs = origin.siblings(paths)
+    made = origin.machine_made([p for p in paths if kind_of(p) == "cuda"])
+    entries = []
+    for path, size in walk.files:
+        parts = tuple(path.split("/")[:-1])
+        whose, place, why = origin.folder_origin(parts, walk.submodules, licensed)
+        if whose is Origin.OWN and origin.is_amd_name(path):
+            whose, place, why = Origin.AMD, path, "AMD-side: named as the AMD version"
+        elif whose is Origin.OWN and path in made:
+            whose, place, why = Origin.GENERATED, path.rpartition("/")[0], "generated: dozens of files of one shape"
+        entries.append(Entry(path, kind_of(path) or "", size, whose, why, place, pairs.get(path, "")))
+    return Discovery(tuple(sorted(entries)), tuple(sorted(walk.skipped)), tuple(sorted(walk.problems)))
+
+
+def _same_licence(words: str, others: set[str]) -> bool:
+    """Whether a licence text is the root's own: a package inside a repository often carries a copy, or a line that points up."""
+    return len(words) < 200 or any(words[:400] == other[:400] or words[200:1200] == other[200:1200] for other in others)
+
+
+def _ignored(path: str, specs: tuple[tuple[str, pathspec.GitIgnoreSpec], ...]) -> bool:
+    """The verdict of the innermost ignore file that has one, as git does it."""
+    for folder, spec in reversed(specs):
+        inner = path[len(folder) + 1 :] if folder else path
+        verdict = spec.check_file(inner).include
+        if verdict is not None:
+            return bool(verdict)
+    return False
+
+
+def _submodules(root: Path) -> frozenset[str]:
+    data = read_regular(root / ".gitmodules", MAX_IGNORE_BYTES) or b""
+    return frozenset(m.strip().decode("utf-8", "replace").strip("/") for m in re.findall(rb"(?m)^\s*path\s*=\s*(.+)$", data))
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def read_regular(path: Path, limit: int) -> bytes | None:
+    """The bytes of a regular file, never through a link and never waiting on a pipe; None when there is no such file.
+
+    At most ``limit`` bytes are read.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        with os.fdopen(os.dup(handle), "rb") as stream:
+            return stream.read(limit)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
