@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import fnmatch
 import hashlib
 import re
@@ -106,7 +107,7 @@ def _check_formerly(rules: dict[str, Rule]) -> None:
 def load_file(path: Path, area: str = "") -> Rule:
     """One rule; raises RuleError with the file and what is wrong in it."""
     try:
-        table = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Table)
+        table = msgspec.convert(_dates_as_text(tomllib.loads(path.read_text(encoding="utf-8"))), _Table)
         rule = _rule(table, area)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, OSError, RecursionError) as error:
         raise RuleError(f"{path}: {error}", "see `porter rules new` for the shape of a rule") from error
@@ -115,6 +116,15 @@ def load_file(path: Path, area: str = "") -> Rule:
     if path.stem != rule.id:
         raise RuleError(f"{path}: the id is '{rule.id}', so the file must be named {rule.id}.toml")
     return rule
+
+
+def _dates_as_text(table: dict[str, Any]) -> dict[str, Any]:
+    """TOML dates of the sources (checked = 2026-12-01) as ISO text, the way the model holds them."""
+    sources = table.get("source", ())
+    for source in sources if isinstance(sources, list) else ():
+        if isinstance(source, dict) and isinstance(source.get("checked"), datetime.date):
+            source["checked"] = source["checked"].isoformat()
+    return table
 
 
 def _rule(table: _Table, area: str) -> Rule:
