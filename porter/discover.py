@@ -197,10 +197,11 @@ def _classify(walk: _Walk, licensed: frozenset[str]) -> Discovery:
     paths = [path for path, _ in walk.files]
     pairs = origin.siblings(paths)
     made = origin.machine_made([p for p in paths if kind_of(p) == "cuda"])
+    copies = origin.library_copies(paths, frozenset(walk.licensed))
     entries = []
     for path, size in walk.files:
         parts = tuple(path.split("/")[:-1])
-        whose, place, why = origin.folder_origin(parts, walk.submodules, licensed)
+        whose, place, why = origin.folder_origin(parts, walk.submodules, licensed, copies)
         if whose is Origin.OWN and origin.is_amd_name(path):
             whose, place, why = Origin.AMD, path, "AMD-side: named as the AMD version"
         elif whose is Origin.OWN and path in made:

@@ -31,10 +31,32 @@ SAME_SHAPE = 25  # files of one name shape in such a folder
 DTYPE_WORD = re.compile(r"(?i)(fp|bf|f|e|s|u|int|uint|float|sm|hdim|k|m|n)?\d+|(bf16|fp16|fp8|half|bfloat|true|false|causal|split)")
 
 
-def folder_origin(parts: tuple[str, ...], submodules: frozenset[str], licensed: frozenset[str]) -> tuple[Origin, str, str]:
+def library_copies(paths: list[str], licence_folders: frozenset[str]) -> frozenset[str]:
+    """Folders that are a copy of a known library: named so, and holding its licence, its include folder or its main header.
+
+    The name alone does not tell: many projects keep their own kernels for CUTLASS in a folder called cutlass.
+    """
+    found: set[str] = set()
+    for path in paths:
+        parts = path.lower().split("/")
+        for depth, part in enumerate(parts[:-1], 1):
+            if part not in KNOWN_LIBRARIES:
+                continue
+            rest = "/".join(parts[depth:])
+            folder = "/".join(path.split("/")[:depth])
+            main = (f"{part}.h", f"{part}.hpp", f"{part}.cuh", f"{part}/{part}.h", f"{part}/{part}.cuh", "version.h", "version.cuh")
+            if folder in licence_folders or rest.startswith(("include/", f"{part}/")) or rest in main:
+                found.add(folder)
+    return frozenset(found)
+
+
+def folder_origin(
+    parts: tuple[str, ...], submodules: frozenset[str], licensed: frozenset[str], copies: frozenset[str]
+) -> tuple[Origin, str, str]:
     """Origin of the files below a folder, the topmost folder that decides, and why; OWN with two empty texts.
 
-    ``submodules`` are the paths of .gitmodules, ``licensed`` the folders below the root with a licence text of their own.
+    ``submodules`` are the paths of .gitmodules, ``licensed`` the folders below the root with a licence text of their own,
+    ``copies`` those of library_copies.
     """
     for depth, part in enumerate(parts, 1):
         path = "/".join(parts[:depth])
@@ -43,7 +65,7 @@ def folder_origin(parts: tuple[str, ...], submodules: frozenset[str], licensed: 
             return Origin.VENDORED, path, "vendored: folder of third-party code"
         if path in submodules:
             return Origin.VENDORED, path, "vendored: git submodule"
-        if name in KNOWN_LIBRARIES:
+        if path in copies:
             return Origin.VENDORED, path, f"vendored: copy of {name}"
         if path in licensed:
             return Origin.VENDORED, path, "vendored: has a licence of its own"
