@@ -1,0 +1,145 @@
+"""The JSON report, porter.report/1: the contract that other programs read; keys beyond it only ever come after it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from porter.model import CATEGORIES, INSIGHT_CATEGORIES, EffortLine, FileRecord, Finding, Hours, Quantiles, Report, plain
+from porter.render.neutral import encodable
+
+SCHEMA = "porter.report/1"
+
+
+def render(report: Report) -> str:
+    """The report as JSON text, indented by two, the same bytes for the same report."""
+    text = msgspec.json.encode(_clean(as_dict(report)))
+    return msgspec.json.format(text, indent=2).decode() + "\n"
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """The report as plain dicts and lists with the keys of the contract in its order."""
+    return {
+        "schema": SCHEMA,
+        "tool": {"name": "porter", "version": report.tool_version, "rules": report.rules_version},
+        "root": report.root,
+        "commit": report.commit,
+        "targets": list(report.targets),
+        "rocm": report.rocm,
+        "summary": _summary(report),
+        "findings": [_finding(finding) for finding in report.findings],
+        "insights": [_finding(finding) for finding in report.insights],
+        "files": [_file(record) for record in report.files],
+        "effort": [_effort(line) for line in report.estimate.lines],
+        "problems": [plain(problem) for problem in report.problems],
+        "skipped": [plain(skipped) for skipped in report.skipped],
+        **_extras(report),
+    }
+
+
+def _summary(report: Report) -> dict[str, Any]:
+    return {
+        "files_scanned": len(report.files),
+        "files_skipped": sum(skipped.files for skipped in report.skipped),
+        "cuda_files": report.cuda_files,
+        "cuda_lines": report.cuda_lines,
+        "complete": report.complete,
+        "findings": _counts(report.findings, CATEGORIES),
+        "hipify": {
+            "engine": report.hipify.engine,
+            "converted": report.hipify.converted,
+            "unconverted": report.hipify.unconverted,
+        },
+        "effort_hours": _quantiles(report.estimate.hours, ("p10", "p50", "p80", "p90")),
+        "hand_lines": _quantiles(report.estimate.hand_lines, ("p10", "p50", "p90")),
+        "insights": _counts(report.insights, INSIGHT_CATEGORIES),
+        "severities": dict(sorted(Counter(str(f.severity) for f in report.findings).items())),
+    }
+
+
+def _counts(findings: tuple[Finding, ...], order: tuple[str, ...]) -> dict[str, int]:
+    counted = Counter(finding.category for finding in findings)
+    known = {name: counted.pop(name) for name in order if name in counted}
+    return known | dict(sorted(counted.items()))
+
+
+def _quantiles(value: Quantiles, names: tuple[str, ...]) -> dict[str, float]:
+    return {name: round(getattr(value, name), 2) for name in names}
+
+
+def _hours(value: Hours) -> dict[str, float]:
+    return {"best": round(value.best, 4), "likely": round(value.likely, 4), "worst": round(value.worst, 4)}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    out: dict[str, Any] = plain(finding)
+    out["effort_hours"] = _hours(finding.effort_hours)
+    return out
+
+
+def _file(record: FileRecord) -> dict[str, Any]:
+    hipify = record.hipify
+    counts = None
+    if hipify is not None:
+        counts = {
+            "converted": hipify.converted,
+            "unconverted": hipify.unconverted,
+            "names": dict(sorted(hipify.names.items())),
+            "left": dict(sorted(hipify.left.items())),
+            "engine": hipify.engine,
+        }
+    return {"path": record.path, "kind": record.kind, "lines": record.lines, "hipify": counts, "coverage": round(record.coverage, 4)}
+
+
+def _effort(line: EffortLine) -> dict[str, Any]:
+    out: dict[str, Any] = plain(line)
+    out["hours"] = _hours(line.hours)
+    return out
+
+
+def _extras(report: Report) -> dict[str, Any]:
+    """What the contract does not ask for: origins, kernels, the estimate's basis, and the prose of the rules that hit."""
+    used = sorted({finding.rule for finding in (*report.findings, *report.insights, *report.fixed)})
+    rules = {name: _rule_prose(report, name) for name in used if name in report.rules}
+    estimate = report.estimate
+    extras: dict[str, Any] = {
+        "origins": [plain(origin) for origin in report.origins],
+        "kernels": [plain(kernel) for kernel in report.kernels],
+        "estimate": {
+            "total": _hours(estimate.total),
+            "seed": estimate.seed,
+            "grade": estimate.grade,
+            "grade_reasons": list(estimate.grade_reasons),
+        },
+        "hipify": {"version": report.hipify.version, "notes": list(report.hipify.notes)},
+        "rules": rules,
+        "fixed": [_finding(finding) for finding in report.fixed],
+        "command": report.command,
+    }
+    if report.date:
+        extras["date"] = report.date
+    return extras
+
+
+def _rule_prose(report: Report, name: str) -> dict[str, Any]:
+    rule = report.rules[name]
+    return {
+        "title": rule.title,
+        "category": rule.category,
+        "severity": str(rule.severity),
+        "why": rule.why.strip(),
+        "sources": [plain(source) for source in rule.sources],
+    }
+
+
+def _clean(value: Any) -> Any:
+    """The same value with every string encodable as UTF-8; the nesting is that of the contract, so recursion is bounded."""
+    if isinstance(value, str):
+        return value if value.isascii() else encodable(value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(item) for item in value]
+    return value

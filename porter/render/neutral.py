@@ -1,0 +1,51 @@
+"""Text out of scanned repositories made harmless: no control characters, no direction overrides, no invisible names."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# C0 and C1 controls, line separators, bidirectional controls (CVE-2021-42574), zero-width characters, tags, lone surrogates.
+_CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_SHOWN = {"\t": "    "}
+
+
+def _visible(match: re.Match[str]) -> str:
+    character = match.group()
+    if character in _SHOWN:
+        return _SHOWN[character]
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return f"\\u{code:04x}"
+
+
+def one_line(text: str, limit: int = 0) -> str:
+    """The text on one line with every control character shown as a symbol; cut to ``limit`` characters with an ellipsis."""
+    line = _CONTROL.sub(_visible, text.replace("\r\n", "\n").replace("\n", " \u23ce ") if "\n" in text else text)
+    return shorten(line, limit) if limit else line
+
+
+def block(text: str) -> str:
+    """The text with its line ends kept and every other control character shown as a symbol."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(_CONTROL.sub(_visible, line) for line in lines)
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most ``limit`` characters, the last one an ellipsis when something was cut."""
+    return text if len(text) <= limit else text[: max(0, limit - 1)].rstrip() + "\u2026"
+
+
+def encodable(text: str) -> str:
+    """The text without lone surrogates, so that it can be written as UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def cells(text: str) -> int:
+    """Columns that the text takes on a terminal: two for wide characters, none for combining ones."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
