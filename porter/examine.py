@@ -1,0 +1,216 @@
+"""Examination of one file in a worker: read, parse, detect, translate; only plain values leave it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from porter import detect, link, origin
+from porter.config import Config
+from porter.discover import Entry, read_regular
+from porter.hipify import engine, perl
+from porter.kinds import decode, kind_of, looks_binary
+from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, SourceFile
+from porter.parse import Parsed, parser_of
+from porter.rules import RuleSet
+
+SURVEYED = frozenset({"cuda", "cxx", "cmake", "make", "python", "bazel"})
+MAX_LINE = 1_000_000  # bytes; no parser of ours is made for longer lines
+MAX_DIFF_LINES = 400
+
+
+class Surveyed(msgspec.Struct, frozen=True):
+    """What a file tells the others, None for a file that tells nothing."""
+
+    path: str
+    survey: Any
+    problems: tuple[Problem, ...] = ()
+
+
+class Examined(msgspec.Struct, frozen=True):
+    """What one file gave. ``snippets`` maps a line to its source text, for the lines that hits stand on."""
+
+    path: str
+    kind: str
+    origin: Origin
+    lines: int
+    coverage: float = 1.0
+    hits: tuple[Hit, ...] = ()
+    snippets: dict[int, str] = {}
+    problems: tuple[Problem, ...] = ()
+    hipify: HipifyCount | None = None
+    kernels: tuple[Kernel, ...] = ()
+    counted: bool = True
+
+
+class Auditor:
+    """The read-only state that every file is examined with: settings, rules, detectors, and the index of the repository."""
+
+    def __init__(self, config: Config, ruleset: RuleSet, root: Path | None = None, index: Any = None) -> None:
+        """Compile the rules; raises ImportError when a rule names a detector that does not exist."""
+        self.config = config
+        self.ruleset = ruleset
+        self.root = root or Path()
+        self.index = index if index is not None else link.link([], config.defines)
+        self.matcher = detect.Matcher(ruleset)
+        self.detectors = detect.load_detectors(ruleset)
+        self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
+
+    def load(self, entry: Entry) -> SourceFile | Problem:
+        """The file's text; a Problem for one that is gone, unreadable, too large, or no text at all."""
+        limit = self.config.max_bytes
+        if entry.size > limit and entry.kind != "binary":
+            return Problem("read", entry.path, 0, f"{entry.size / 2**20:.0f} MiB is over the limit of {limit / 2**20:.0f} MiB; not read")
+        data = read_regular(self.root / entry.path, limit)
+        if data is None:
+            return Problem("read", entry.path, 0, "cannot be read (permission denied, or gone since the walk)")
+        if entry.kind == "binary":
+            return SourceFile(entry.path, "binary", data, entry.origin, entry.sibling)
+        if looks_binary(data):
+            return Problem("read", entry.path, 0, "named like a source file, but its content is binary; not read")
+        text = decode(data)
+        kind = kind_of(entry.path, text) or entry.kind if entry.kind in ("cuda", "cxx") else entry.kind
+        whose = entry.origin
+        if whose is Origin.OWN and kind in ("cuda", "cxx", "python", "ptx") and origin.is_generated(text[: origin.HEAD_BYTES]):
+            whose = Origin.GENERATED
+        return SourceFile(entry.path, kind, text, whose, entry.sibling)
+
+    def survey(self, entry: Entry) -> Surveyed:
+        """What a file tells the others: macros, constants, functions, launches, includes, -D flags."""
+        source = self.load(entry)
+        if isinstance(source, Problem) or _longest_line(source.data) > MAX_LINE:
+            return Surveyed(entry.path, None)
+        if source.kind == "cxx" or (source.kind == "python" and not source.path.endswith("setup.py")):
+            return Surveyed(entry.path, None)
+        parse = parser_of(source.kind)
+        return Surveyed(entry.path, link.survey(parse(source)) if parse else None)
+
+    def examine(self, entry: Entry) -> Examined:
+        """All that one file gives; what goes wrong is in the problems."""
+        source = self.load(entry)
+        if isinstance(source, Problem):
+            return Examined(entry.path, entry.kind, entry.origin, 0, problems=(source,), counted=False)
+        lines = 0 if source.kind == "binary" else source.data.count(b"\n") + (not source.data.endswith(b"\n") and bool(source.data))
+        counted_only = source.origin in (Origin.VENDORED, Origin.GENERATED) and not self.config.include_vendored
+        if counted_only or (source.origin is Origin.AMD and not self.amd_rules):
+            return Examined(entry.path, source.kind, source.origin, lines)
+        if source.kind != "binary" and _longest_line(source.data) > MAX_LINE:
+            what = f"a line of more than {MAX_LINE // 1_000_000} MB; not read"
+            return Examined(entry.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", entry.path, 0, what),))
+        return self._look(source, lines)
+
+    def _look(self, source: SourceFile, lines: int) -> Examined:
+        parse = parser_of(source.kind)
+        if parse is None or (source.kind == "cxx" and not self._cxx_matters(source)):
+            return Examined(source.path, source.kind, source.origin, lines)
+        try:
+            parsed = parse(source)
+        except Exception as error:  # a parser's crash costs one file, and is seen
+            what = f"the parser failed: {type(error).__name__}: {str(error)[:200]}"
+            return Examined(source.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", source.path, 0, what),))
+        hits, problems = detect.detect(parsed, self.index, self.config, self.matcher, self.detectors)
+        if source.origin is Origin.AMD:
+            hits = [hit for hit in hits if hit.rule in self.amd_rules]
+        if source.sibling:
+            hits = [msgspec.structs.replace(hit, live=Live.NO) for hit in hits]
+        hipified, more = self._hipify(source, parsed)
+        return Examined(
+            source.path, source.kind, source.origin, lines, parsed.coverage, tuple(hits), _snippets(source.data, hits),
+            tuple(dict.fromkeys([*parsed.problems, *problems, *more])), hipified, self._kernels(parsed),
+        )  # fmt: skip
+
+    def _cxx_matters(self, source: SourceFile) -> bool:
+        """A C++ file without any CUDA sign is only read when it names something that a rule knows."""
+        words = self._include_words()
+        return any(word in source.data for word in words)
+
+    def _include_words(self) -> tuple[bytes, ...]:
+        cached: tuple[bytes, ...] | None = getattr(self, "_words", None)
+        if cached is None:
+            names = {p.split("*")[0] for r in self.ruleset.rules.values() for p in r.match.get("include", ())}
+            cached = tuple(sorted(name.encode() for name in names if len(name) > 3))
+            self._words = cached
+        return cached
+
+    def _kernels(self, parsed: Parsed) -> tuple[Kernel, ...]:
+        if parsed.file.kind != "cuda" or parsed.file.origin is Origin.AMD:
+            return ()
+        return tuple(self.index.kernels_of(parsed.file.path))
+
+    def _hipify(self, source: SourceFile, parsed: Parsed) -> tuple[HipifyCount | None, list[Problem]]:
+        """What the mechanical translation does to a CUDA file, by porter's engine and by hipify-perl where there is one."""
+        if source.kind != "cuda" or source.origin is Origin.AMD or source.path.endswith(".hip"):
+            return None, []
+        done = engine.convert(source.data, engine.Options(rocm=self.config.rocm), lambda line: parsed.live(line) is not Live.NO)
+        left: dict[str, int] = defaultdict(int)
+        for item in done.left:
+            left[item.name] += 1
+        output, used, words, problems = done.output, "builtin", "", []
+        if self.config.hipify_perl:
+            try:
+                output = perl.run(Path(self.config.hipify_perl), source.path, source.data, self.config.hipify_timeout)
+                used = "hipify-perl"
+                words = _disagreement(done.output, output)
+            except perl.PerlFailed as error:
+                problems.append(Problem("hipify", source.path, 0, f"hipify-perl: {error}; the built-in engine's output is shown", False))
+        diff = engine.diff(source.data, output, source.path, MAX_DIFF_LINES)
+        count = HipifyCount(sum(done.converted.values()), sum(left.values()), dict(done.converted), dict(left), diff, used, words)
+        return count, problems
+
+    def rule_lines(self, name: str, data: bytes) -> dict[str, set[int]]:
+        """For tests: which rules hit a file that exists only in memory, and on which lines; dead code counts as not hit."""
+        return self.rule_lines_of({name: data})[name]
+
+    def rule_lines_of(self, files: dict[str, bytes]) -> dict[str, dict[str, set[int]]]:
+        """The same for files that know of each other."""
+        sources = {n: SourceFile(n, kind_of(n, d) or "", d if kind_of(n) == "binary" else decode(d)) for n, d in files.items()}
+        parsed = {n: parse(s) for n, s in sources.items() if (parse := parser_of(s.kind))}
+        surveys = [link.survey(p) for n, p in parsed.items() if p.file.kind in SURVEYED]
+        index = link.link([s for s in surveys if s is not None], self.config.defines)
+        found: dict[str, dict[str, set[int]]] = {n: defaultdict(set) for n in files}
+        for name, one in parsed.items():
+            hits, problems = detect.detect(one, index, self.config, self.matcher, self.detectors)
+            if problems:
+                raise AssertionError(problems)
+            for hit in hits:
+                if hit.live is not Live.NO:
+                    found[name][hit.rule].add(hit.span.line)
+        return found
+
+
+def _longest_line(data: bytes) -> int:
+    longest = start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        longest = max(longest, end - start)
+        start = end + 1
+    return max(longest, len(data) - start)
+
+
+def _snippets(data: bytes, hits: list[Hit]) -> dict[int, str]:
+    """The source text of every line that a hit starts on, with up to three more lines of its span; 400 characters at most."""
+    if not hits:
+        return {}
+    lines = data.split(b"\n")
+    found: dict[int, str] = {}
+    for hit in hits:
+        first = hit.span.line
+        last = min(max(hit.span.end_line, first), first + 3)
+        text = b"\n".join(line.rstrip(b"\r") for line in lines[first - 1 : last]).decode("utf-8", "replace")[:400]
+        if len(text) > len(found.get(first, "")):
+            found[first] = text
+    return found
+
+
+def _disagreement(ours: bytes, theirs: bytes) -> str:
+    """How many lines of the two engines' outputs differ, in words; empty when none do."""
+    mine, other = ours.splitlines(), theirs.splitlines()
+    if mine == other:
+        return ""
+    common = set(mine) & set(other)
+    only_mine = sum(1 for line in mine if line not in common)
+    only_other = sum(1 for line in other if line not in common)
+    return f"{only_mine} lines only from the built-in engine, {only_other} only from hipify-perl" if only_mine or only_other else ""
+
