@@ -8,9 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from porter import pipeline
 from porter.config import Config
-from porter.model import SourceFile
+from porter.examine import Auditor
 from porter.rules import RuleSet
 
 MARK = re.compile(
@@ -52,7 +51,7 @@ def read_marks(data: bytes) -> tuple[bytes, tuple[Mark, ...]]:
 
 def check_rule_examples(ruleset: RuleSet, only: str = "") -> Iterator[Failure]:
     """Failures of the examples: `before` must hit the rule, `after` must not."""
-    audit = pipeline.Auditor(Config(targets=ALL_TARGETS), ruleset)
+    audit = Auditor(Config(targets=ALL_TARGETS), ruleset)
     for rule in ruleset.rules.values():
         if only and rule.id != only:
             continue
@@ -64,36 +63,33 @@ def check_rule_examples(ruleset: RuleSet, only: str = "") -> Iterator[Failure]:
                 yield Failure(where, 0, rule.id, f"`after` of {example.file} is still found")
 
 
-def check_fixture(path: Path, name: str, audit: pipeline.Auditor) -> Iterator[Failure]:
-    """Failures of one marked file: what is found must equal its expect marks, line by line."""
-    data, marks = read_marks(path.read_bytes())
-    found = {(rule, line) for rule, lines in audit.rule_lines(name, data).items() for line in lines}
+def check_folder(folder: Path, audit: Auditor) -> Iterator[Failure]:
+    """Failures of one folder of marked files that know of each other: what is found must equal the expect marks, line by line."""
+    texts: dict[str, bytes] = {}
+    marks: dict[str, tuple[Mark, ...]] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(folder).as_posix()
+            texts[name], marks[name] = read_marks(path.read_bytes())
+    found_in = audit.rule_lines_of(texts)
+    for name in sorted(texts):
+        found = {(rule, line) for rule, lines in found_in[name].items() for line in lines}
+        yield from _compare(f"{folder.name}/{name}", marks[name], found)
+
+
+def _compare(path: str, marks: tuple[Mark, ...], found: set[tuple[str, int]]) -> Iterator[Failure]:
     expected = {(mark.rule, mark.line) for mark in marks if mark.word == "expect"}
     known_misses = {(mark.rule, mark.line) for mark in marks if mark.word == "todo"}
     for rule, line in sorted(expected - found):
-        yield Failure(str(path), line, rule, "expected here, not found")
+        yield Failure(path, line, rule, "expected here, not found")
     for rule, line in sorted(found - expected):
         known = (rule, line) in known_misses
-        yield Failure(str(path), line, rule, "a todo mark is found now: make it expect" if known else "found here, no mark")
-
-
-def fixture_files(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Every fixture below rules/, with the name under which it is scanned."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and len(path.relative_to(folder).parts) >= 2:
-            yield path, "/".join(path.relative_to(folder).parts[1:])
+        yield Failure(path, line, rule, "a todo mark is found now: make it expect" if known else "found here, no mark")
 
 
 def check_fixtures(folder: Path, ruleset: RuleSet, only: str = "") -> Iterator[Failure]:
-    """Failures of all fixtures below a folder of <rule-id>/<file>."""
-    audit = pipeline.Auditor(Config(targets=ALL_TARGETS), ruleset)
-    for path, name in fixture_files(folder):
-        if not only or path.relative_to(folder).parts[0] == only:
-            yield from check_fixture(path, name, audit)
-
-
-def as_source(name: str, data: bytes) -> SourceFile:
-    """A file that exists only in a test, with the kind that discovery would give it."""
-    from porter.kinds import decode, kind_of
-
-    return SourceFile(name, kind_of(name, data) or "", decode(data))
+    """Failures of all fixtures below a folder that holds one folder a rule, or a small repository."""
+    audit = Auditor(Config(targets=ALL_TARGETS), ruleset)
+    for child in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if child.is_dir() and (not only or child.name == only):
+            yield from check_folder(child, audit)

@@ -1,0 +1,85 @@
+"""Findings: joins hits with their rules, says what is work and what is good news, and gives each a lasting fingerprint."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from porter.config import Config
+from porter.examine import Examined
+from porter.model import Action, Finding, Hit, Hours, Live, Rule, Severity
+from porter.rules import RuleSet, applies
+
+
+def assemble(examined: Iterable[Examined], ruleset: RuleSet, config: Config) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Findings and insights of all files, each in report order."""
+    findings: list[Finding] = []
+    insights: list[Finding] = []
+    for one in examined:
+        for hit in one.hits:
+            rule = ruleset.rules.get(hit.rule)
+            if rule is None:
+                raise LookupError(f"a detector names the rule '{hit.rule}', which does not exist")
+            targets = _targets(rule, hit, config)
+            if not targets:
+                continue
+            if rule.is_insight:
+                insights.append(_finding(rule, hit, one, targets, "works-as-is"))
+            elif hit.live is Live.NO:
+                insights.append(_finding(rule, hit, one, targets, "already-ported"))
+            else:
+                findings.append(_finding(rule, hit, one, targets, rule.category))
+    return _ordered(findings), _ordered(insights)
+
+
+def _targets(rule: Rule, hit: Hit, config: Config) -> tuple[str, ...]:
+    """The asked-for targets on which this hit bites."""
+    asked = applies(rule, config.targets)
+    if hit.targets is None:
+        return asked
+    return tuple(t for t in asked if any(fnmatch.fnmatchcase(t, glob) for glob in hit.targets))
+
+
+def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], category: str) -> Finding:
+    work = category == rule.category and not rule.is_insight
+    message = f"{rule.title}: {hit.message}" if hit.message else rule.title
+    if category == "already-ported":
+        message = f"Not in the build for AMD: {message}"
+    span = hit.span
+    return Finding(
+        rule=rule.id, category=category, severity=rule.severity if work else Severity.INFO,
+        confidence=hit.confidence or rule.confidence, action=rule.action if work else Action.NONE, path=one.path,
+        line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
+        snippet=one.snippets.get(span.line, ""), message=message, replacement=rule.replacement if work else None,
+        targets=targets, group=f"{rule.id}/{hit.group or hit.subject or one.path}", related=hit.related,
+    )  # fmt: skip
+
+
+def _ordered(findings: list[Finding]) -> tuple[Finding, ...]:
+    """Report order, without doubles, with fingerprints."""
+    seen: Counter[str] = Counter()
+    out: list[Finding] = []
+    for finding in sorted(dict.fromkeys(findings), key=lambda f: f.sort_key):
+        key = fingerprint_key(finding)
+        seen[key] += 1
+        out.append(_with(finding, fingerprint=hashlib.sha256(f"{key}\0{seen[key]}".encode()).hexdigest()[:24]))
+    return tuple(out)
+
+
+def fingerprint_key(finding: Finding) -> str:
+    """What makes a finding the same after lines above it have moved: rule, file, and the text of its line."""
+    line = " ".join(finding.snippet.split("\n", 1)[0].split())
+    return f"{finding.rule}\0{finding.path}\0{line}"
+
+
+def _with(finding: Finding, **changes: object) -> Finding:
+    return msgspec.structs.replace(finding, **changes)
+
+
+def with_hours(findings: Iterable[Finding], shares: dict[str, Hours]) -> tuple[Finding, ...]:
+    """The findings with the hours that the estimate gives each (by fingerprint)."""
+    return tuple(_with(f, effort_hours=shares.get(f.fingerprint, Hours())) for f in findings)
