@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,16 @@ from porter.config import Config
 from porter.discover import Entry, read_regular
 from porter.hipify import engine, perl
 from porter.kinds import decode, kind_of, looks_binary
-from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, SourceFile
+from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
 from porter.parse import Parsed, parser_of
 from porter.rules import RuleSet
 
 SURVEYED = frozenset({"cuda", "cxx", "cmake", "make", "python", "bazel"})
 MAX_LINE = 1_000_000  # bytes; no parser of ours is made for longer lines
 MAX_DIFF_LINES = 400
+MOST_SIGNS = 20  # a file
+AMD_SIGN_KINDS = frozenset({"macro_test", "py_attr", "py_call", "cmake_var", "cmake_package", "build_symbol", "compile_flag"})
+AMD_SIGN = re.compile(r"(?:^|[._=-])(?:HIP|ROCM|hip|rocm|is_rocm|is_hip|IS_ROCM|IS_HIP|AMDGPU|AMDGCN)(?:$|[._=-])|^__HIP|USE_ROCM|USE_HIP|ROCM_HOME|is_rocm|is_hip")
 
 
 class Surveyed(msgspec.Struct, frozen=True):
@@ -44,6 +48,7 @@ class Examined(msgspec.Struct, frozen=True):
     hipify: HipifyCount | None = None
     kernels: tuple[Kernel, ...] = ()
     counted: bool = True
+    amd_signs: tuple[Related, ...] = ()
 
 
 class Auditor:
@@ -120,6 +125,7 @@ class Auditor:
         return Examined(
             source.path, source.kind, source.origin, lines, parsed.coverage, tuple(hits), _snippets(source.data, hits),
             tuple(dict.fromkeys([*parsed.problems, *problems, *more])), hipified, self._kernels(parsed),
+            amd_signs=_amd_signs(parsed),
         )  # fmt: skip
 
     def _cxx_matters(self, source: SourceFile) -> bool:
@@ -202,6 +208,15 @@ def _snippets(data: bytes, hits: list[Hit]) -> dict[int, str]:
         if len(text) > len(found.get(first, "")):
             found[first] = text
     return found
+
+
+def _amd_signs(parsed: Parsed) -> tuple[Related, ...]:
+    """Where a file of the project's own shows that it knows AMD: macros, attributes and settings with HIP or ROCm in their names."""
+    signs = []
+    for fact in parsed.facts:
+        if fact.kind in AMD_SIGN_KINDS and AMD_SIGN.search(fact.name):
+            signs.append(Related(parsed.file.path, fact.span.line, f"{fact.name}"))
+    return tuple(dict.fromkeys(signs))[:MOST_SIGNS]
 
 
 def _disagreement(ours: bytes, theirs: bytes) -> str:

@@ -55,8 +55,14 @@ def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], cate
         confidence=hit.confidence or rule.confidence, action=rule.action if work else Action.NONE, path=one.path,
         line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
         snippet=one.snippets.get(span.line, ""), message=message, replacement=rule.replacement if work else None,
-        targets=targets, group=f"{rule.id}/{hit.group or hit.subject or one.path}", related=hit.related,
+        targets=targets, group=_group(rule, hit), related=hit.related,
     )  # fmt: skip
+
+
+def _group(rule: Rule, hit: Hit) -> str:
+    """The decision that settles a finding: the library for a data rule, the constant, opcode or name for a detector's."""
+    part = hit.group or ("" if rule.match else hit.subject)
+    return f"{rule.id}/{part}" if part else rule.id
 
 
 def _ordered(findings: list[Finding]) -> tuple[Finding, ...]:

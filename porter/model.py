@@ -96,6 +96,7 @@ CATEGORIES = (
     "python-api", "triton", "build", "container", "deployment", "tooling", "environment", "model-format", "binary",
     "performance",
 )  # fmt: skip
+AMD_SIGNS_OF_A_PORT = 3  # guards or AMD-side files that make a project one that knows AMD
 INSIGHT_CATEGORIES = ("works-as-is", "already-ported")
 
 
@@ -446,6 +447,12 @@ class Report(msgspec.Struct, frozen=True):
     command: str = ""
     date: str = ""
     fixed: tuple[Finding, ...] = ()
+    amd_signs: tuple[Related, ...] = ()  # places in own code that know AMD: guards, tests for HIP, ROCm settings
+
+    @property
+    def already_ported(self) -> bool:
+        """True when the project itself already builds for AMD, as far as its own code shows."""
+        return len(self.amd_signs) >= AMD_SIGNS_OF_A_PORT
 
     @property
     def complete(self) -> bool:

@@ -14,7 +14,7 @@ from porter.discover import Discovery, Entry, discover
 from porter.examine import SURVEYED, Auditor, Examined, Surveyed
 from porter.hipify import perl
 from porter.model import (
-    Estimate, FileRecord, HipifySummary, Kernel, Origin, OriginCount, Problem, Report, Skipped,
+    Estimate, FileRecord, HipifySummary, Kernel, Origin, OriginCount, Problem, Related, Report, Skipped,
 )  # fmt: skip
 from porter.rules import RuleSet
 
@@ -83,7 +83,14 @@ def _report(
         insights=insights, estimate=cost, hipify=_hipify_summary(config, own), kernels=_kernels(own), problems=tuple(problems),
         skipped=_skipped(found, examined, config), origins=_origins(examined), cuda_files=len(cuda),
         cuda_lines=sum(o.lines for o in cuda), rules=_used_rules(ruleset, work, insights), command=command,
+        amd_signs=_amd_signs(own, examined),
     )  # fmt: skip
+
+
+def _amd_signs(own: list[Examined], examined: list[Examined]) -> tuple[Related, ...]:
+    """Every place in own code that knows AMD, and every AMD-side file of CUDA or build kind."""
+    sides = [Related(o.path, 1, "AMD-side file") for o in examined if o.origin is Origin.AMD and o.kind in ("cuda", "cxx", "requirements", "docker")]
+    return tuple(sorted([sign for one in own for sign in one.amd_signs] + sides))
 
 
 def _used_rules(ruleset: RuleSet, *lists: tuple[Any, ...]) -> dict[str, Any]:
