@@ -1,0 +1,104 @@
+"""Imports of a Python file: what is imported, under which name, and whether the program can do without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from porter.model import Fact
+from porter.parse.python_guards import PythonGuards
+from porter.parse.python_strings import string_value
+from porter.parse.python_tree import Source, field, named
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+SEEN_BY = "tree-sitter-python"
+FORGIVING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException", "OSError", "RuntimeError")
+PROBES = ("importlib.util.find_spec", "importlib.metadata.version", "importlib.metadata.distribution", "pkg_resources.get_distribution")
+LOADERS = ("importlib.import_module", "__import__", "pytest.importorskip")
+
+
+def imports(source: Source, guards: PythonGuards) -> list[Fact]:
+    """Facts of all import statements, in order; fills ``source.aliases`` on the way."""
+    facts: list[Fact] = []
+    done: set[int] = set()
+    for offset in source.find(b"import"):
+        path = source.path(offset)
+        at = next((i for i, node in enumerate(path) if node.type in ("import_statement", "import_from_statement")), None)
+        if at is None or path[at].id in done:
+            continue
+        done.add(path[at].id)
+        detail = manner(source, path[:at])
+        for name, node in _names(source, path[at]):
+            facts.append(Fact("py_import", name, source.span(node), "host", guards.at_byte(path[at].start_byte), SEEN_BY, (), detail))
+    return facts
+
+
+def _names(source: Source, node: Node) -> list[tuple[str, Node]]:
+    """Modules that a statement imports with the node to point at; relative ones are the project's own and left out."""
+    out: list[tuple[str, Node]] = []
+    module = field(node, "module_name")
+    base = source.text(module) if module is not None else ""
+    own = base.startswith(".")
+    if module is not None and not own:
+        out.append((base, module))
+    for item in node.children_by_field_name("name"):
+        alias = field(item, "alias")
+        target = field(item, "name") if item.type == "aliased_import" else item
+        if target is None:
+            continue
+        name = source.text(target)
+        full = f"{base}.{name}" if base and not base.endswith(".") else base + name
+        if alias is not None:
+            source.aliases.setdefault(source.text(alias), full)
+        elif module is not None:
+            source.aliases.setdefault(name, full)
+        if not own:
+            out.append((full, target if module is None else item))
+    return out
+
+
+def manner(source: Source, path: list[Node]) -> dict[str, str]:
+    """How an import stands: optional (in a try that forgives), lazy (in a function), type_checking (never run)."""
+    detail: dict[str, str] = {}
+    for above, below in zip(path, [*path[1:], None], strict=True):
+        if above.type == "function_definition":
+            detail["lazy"] = "1"
+        elif above.type == "try_statement" and below is not None and below == field(above, "body") and _forgives(source, above):
+            detail["optional"] = "1"
+        elif above.type == "if_statement" and below == field(above, "consequence"):
+            test = _condition(source, above)
+            if "TYPE_CHECKING" in test:
+                detail["type_checking"] = "1"
+            elif "available" in test or "has_" in test.lower():
+                detail["optional"] = "1"
+        elif above.type == "with_statement" and b"suppress(" in source.data[above.start_byte : above.start_byte + 80]:
+            detail["optional"] = "1"
+    return detail
+
+
+def _condition(source: Source, node: Node) -> str:
+    test = field(node, "condition")
+    return source.text(test)[:300] if test is not None else ""
+
+
+def _forgives(source: Source, node: Node) -> bool:
+    for clause in node.children:
+        if clause.type != "except_clause":
+            continue
+        parts = named(clause)
+        if not parts or parts[0].type == "block":
+            return True
+        if any(word in source.text(parts[0]) for word in FORGIVING):
+            return True
+    return False
+
+
+def imported_by_call(source: Source, name: str, arguments: list[Node]) -> tuple[str, Node, bool] | None:
+    """Module that `importlib.import_module("x")` and its like name, with its node and whether the call only asks for it."""
+    if not arguments or (name not in LOADERS and name not in PROBES):
+        return None
+    value = string_value(source, arguments[0])
+    if value is None or value.startswith(".") or not value.replace(".", "").replace("_", "").replace("-", "").isalnum():
+        return None
+    return value, arguments[0], name in PROBES or name == "pytest.importorskip"
