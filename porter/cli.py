@@ -1,0 +1,227 @@
+"""The command line: options to Config, report to file, error to exit status. The only module that prints or asks the environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from porter import __version__
+from porter.config import DEFAULT_TARGETS, Config, check_targets
+from porter.errors import ConfigError, PorterError
+
+FORMATS = ("terminal", "html", "json", "sarif", "markdown", "csv", "gitlab", "junit")
+SEVERITIES = ("info", "minor", "major", "blocker")
+DONE, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
+INTERRUPTED = 130
+
+
+class _Group(click.Group):
+    """Turns porter's own errors into one line, a hint and a status."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PorterError as error:
+            _fail(str(error), error.hint)
+        except KeyboardInterrupt:
+            click.echo("porter: interrupted; no report was written", err=True)
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(DONE)
+
+
+def _fail(message: str, hint: str = "") -> None:
+    from porter.render.neutral import one_line
+
+    click.echo(f"porter: {one_line(message)}" + (f" ({one_line(hint)})" if hint else ""), err=True)
+    raise SystemExit(USAGE)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="porter")
+def main() -> None:
+    """Audits a CUDA code base and says, line by line, what it takes to run it on AMD GPUs."""
+
+
+@main.command()
+@click.argument("path", type=click.Path())
+@click.option("--target", default=",".join(DEFAULT_TARGETS), show_default=True, help="GPU targets, separated by commas.")
+@click.option("--rocm", default="", help="ROCm version to port to; default: the newest that porter knows.")
+@click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Report format; may be repeated with --output.")
+@click.option("--output", "outputs", multiple=True, help="Report file, - for standard output; its ending gives the format.")
+@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 when a finding has this severity or a higher one.")
+@click.option("--strict", is_flag=True, help="Exit with 3 when something could not be read in full.")
+@click.option("--exclude", multiple=True, help="Leave out what matches this .gitignore pattern; may be repeated.")
+@click.option("--include-vendored", is_flag=True, help="Count third-party and machine-made code too.")
+@click.option("--define", "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Preprocessor macro of the build for AMD.")
+@click.option("--rules", "rules_dirs", multiple=True, type=click.Path(), help="Folder with rules of your own; may be repeated.")
+@click.option("--hipify", "hipify_path", default="", help="Path of hipify-perl; default: looked for, built-in engine where absent.")
+@click.option("--jobs", type=click.IntRange(0, 256), default=None, help="Worker processes; 0 runs all in this process.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no summary on the terminal.")
+def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on: str | None, strict: bool, quiet: bool, **options: Any) -> None:
+    """Scan a repository or a file, and write the report (porter-report.html when no --output is given)."""
+    from porter import pipeline
+
+    wanted = _pairs(formats, outputs)
+    config = _config(options)
+    progress, stop = _progress(quiet)
+    try:
+        report = pipeline.audit(Path(path), config, progress, _command())
+    finally:
+        stop()
+    _deliver(report, wanted, quiet)
+    if strict and not report.complete:
+        raise SystemExit(INCOMPLETE)
+    if fail_on and any(finding.severity.rank >= SEVERITIES.index(fail_on) for finding in report.findings):
+        raise SystemExit(FOUND)
+
+
+def _pairs(formats: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[str, str]]:
+    """(format, file) for every report asked for; raises ConfigError where one does not tell the other."""
+    if not formats and not outputs:
+        return [("html", "porter-report.html")]
+    if formats and len(outputs) > len(formats) or (len(formats) > 1 and len(outputs) < len(formats)):
+        raise ConfigError(f"{len(formats)} --format and {len(outputs)} --output do not pair", "give both equally often, or only --output")
+    if formats and not outputs:
+        return [(formats[0], "-")]
+    chosen = [(formats[i] if formats else _format_of(file), file) for i, file in enumerate(outputs)]
+    if sum(1 for _, file in chosen if file == "-") > 1:
+        raise ConfigError("two reports cannot both go to standard output")
+    return chosen
+
+
+def _format_of(file: str) -> str:
+    from porter.render import format_of
+
+    return "terminal" if file == "-" else format_of(file)
+
+
+def _config(options: dict[str, Any]) -> Config:
+    from porter.hipify import api, perl
+
+    rocm = options["rocm"] or api.newest_rocm()
+    if rocm not in api.rocm_versions():
+        raise ConfigError(f"ROCm '{rocm}' is not known", f"known: {', '.join(api.rocm_versions())}")
+    found = perl.find(options["hipify_path"], os.environ.get("PORTER_HIPIFY", ""), os.environ.get("PATH", ""), os.environ.get("ROCM_PATH", ""))
+    jobs = options["jobs"] if options["jobs"] is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    return Config(
+        targets=check_targets(tuple(options["target"].split(","))), rocm=rocm, exclude=options["exclude"],
+        include_vendored=options["include_vendored"], jobs=jobs, rules_dirs=options["rules_dirs"],
+        hipify_perl=str(found) if found else "", defines=options["defines"],
+    )  # fmt: skip
+
+
+def _command() -> str:
+    import shlex
+
+    return shlex.join(["porter", *sys.argv[1:]])
+
+
+def _progress(quiet: bool) -> tuple[Callable[[str, int, int], None], Callable[[], None]]:
+    """A progress bar on standard error when that is a terminal; else nothing."""
+    if quiet or not sys.stderr.isatty():
+        return (lambda *_: None), (lambda: None)
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    bar = Progress(
+        TextColumn("{task.description:10}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+    tasks: dict[str, Any] = {}
+    names = {"survey": "surveying", "examine": "examining"}
+
+    def show(stage: str, done: int, total: int) -> None:
+        if stage not in tasks:
+            tasks[stage] = bar.add_task(names.get(stage, stage), total=total)
+        bar.update(tasks[stage], completed=done, total=total)
+
+    bar.start()
+    return show, bar.stop
+
+
+def _deliver(report: Any, wanted: list[tuple[str, str]], quiet: bool) -> None:
+    from porter.write import write_whole
+
+    written = []
+    for name, file in wanted:
+        if file == "-":
+            _to_stdout(name, report)
+        else:
+            write_whole(Path(file), _rendered(name, report))
+            written.append(file)
+    if not quiet and all(file != "-" for _, file in wanted):
+        click.echo(_terminal(report, written), nl=False, color=_colour())
+
+
+def _to_stdout(name: str, report: Any) -> None:
+    text = _terminal(report, []) if name == "terminal" else _rendered(name, report)
+    if isinstance(text, bytes):
+        sys.stdout.buffer.write(text)
+    else:
+        click.echo(text, nl=not text.endswith("\n"), color=_colour() if name == "terminal" else False)
+
+
+def _colour() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def _terminal(report: Any, written: list[str]) -> str:
+    from porter.render import terminal
+
+    width = shutil.get_terminal_size((100, 24)).columns
+    page = next((file for file in written if file.endswith((".html", ".htm"))), "")
+    return terminal.render(report, width=width, colour=_colour(), html_path=page)
+
+
+def _rendered(name: str, report: Any) -> str | bytes:
+    import importlib
+
+    try:
+        module = importlib.import_module(f"porter.render.{name}")
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"this version of porter has no {name} report", f"formats: {', '.join(FORMATS)}") from error
+    text: str | bytes = module.render(report)
+    return text
+
+
+@main.command()
+@click.argument("name")
+def explain(name: str) -> None:
+    """Explain a rule, a CUDA name, a Python package or a PTX opcode."""
+    from porter import explain as explaining
+
+    text, known = explaining.explain(name)
+    click.echo(text, nl=False, err=not known)
+    if not known:
+        raise SystemExit(USAGE)
+
+
+@main.command()
+@click.argument("path", type=click.Path())
+@click.option("--engine", type=click.Choice(("builtin", "perl", "clang")), default="builtin", show_default=True)
+@click.option("--diff", "show_diff", is_flag=True, help="Print a unified diff in place of the converted source.")
+@click.option("--output", default="", help="Folder for the converted tree.")
+@click.option("--roc", is_flag=True, help="roc names for cuBLAS, cuSPARSE and their like, as hipify-perl -roc.")
+@click.option("--miopen", is_flag=True, help="MIOpen for cuDNN.")
+@click.option("--experimental", is_flag=True, help="Convert names whose HIP support is experimental.")
+@click.option("--launch", type=click.Choice(("cuda", "ggl")), default="cuda", show_default=True, help="Keep <<<>>>, or hipLaunchKernelGGL.")
+@click.option("--rocm", default="", help="ROCm version that decides which names exist.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when a name could not be converted.")
+def hipify(path: str, **options: Any) -> None:
+    """Translate CUDA to HIP: one FILE to standard output, a folder with --output or --diff."""
+    from porter import hipify_command
+
+    raise SystemExit(hipify_command.run(path, options, sys.stdout.buffer.write, lambda line: click.echo(line, err=True)))
+
+
+from porter.cli_rules import rules as _rules  # noqa: E402 - the group must exist first
+
+main.add_command(_rules)
