@@ -7,6 +7,7 @@ import fnmatch
 import hashlib
 import re
 import tomllib
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,14 @@ def _dates_as_text(table: dict[str, Any]) -> dict[str, Any]:
         if isinstance(source, dict) and isinstance(source.get("checked"), datetime.date):
             source["checked"] = source["checked"].isoformat()
     return table
+
+
+def _dates_as_text(raw: dict[str, Any]) -> dict[str, Any]:
+    """TOML has dates of its own; a source's day is kept as ISO text."""
+    for source in raw.get("source", ()):
+        if isinstance(source, dict) and isinstance(source.get("checked"), date):
+            source["checked"] = source["checked"].isoformat()
+    return raw
 
 
 def _rule(table: _Table, area: str) -> Rule:
