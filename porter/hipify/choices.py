@@ -1,0 +1,98 @@
+"""Choices: what a run of the translation makes of every CUDA name, given its options."""
+
+from __future__ import annotations
+
+import functools
+
+import msgspec
+
+from porter.hipify import api
+from porter.hipify.api import ApiName, Version
+
+
+class Options(msgspec.Struct, frozen=True):
+    """Options of the translation, with hipify-perl's meaning where it has them.
+
+    ``launch`` is "cuda" (kept) or "ggl" (hipLaunchKernelGGL); ``rocm`` decides what exists, empty for the newest;
+    ``runtime_is_implicit`` says that nvcc compiles the file as CUDA and gives it cuda_runtime.h unasked.
+    """
+
+    roc: bool = False
+    miopen: bool = False
+    experimental: bool = False
+    launch: str = "cuda"
+    rocm: str = ""
+    runtime_is_implicit: bool = False
+
+
+class Choice(msgspec.Struct, frozen=True, gc=False):
+    """What becomes of one name: its new name, or the reason it stays; ``remark`` is for names that convert and have a catch."""
+
+    name: str
+    api: str
+    kind: str
+    target: bytes = b""
+    reason: str = ""
+    remark: str = ""
+    v2_only: bool = False
+    names: str = "hip"  # whose names the target is: hip, roc, miopen
+
+
+class Choices(msgspec.Struct, frozen=True):
+    """All choices of a run: headers by path, other names by name."""
+
+    headers: dict[bytes, Choice]
+    names: dict[bytes, Choice]
+    hip: Version
+
+
+# torch.utils.hipify and Caffe2 names are common words elsewhere, so they count only in a file that speaks of caffe2.
+CAFFE2 = "caffe2"
+_SAME_EVERYWHERE = ("supported", "experimental")
+
+
+@functools.lru_cache(maxsize=16)
+def choices(options: Options) -> Choices:
+    """The choices for these options; raises ConfigError for an unknown ROCm version."""
+    hip = api.hip_version(options.rocm)
+    headers: dict[bytes, Choice] = {}
+    names: dict[bytes, Choice] = {}
+    for entry in api.table().values():
+        choice = _choose(entry, options, hip)
+        if choice is not None:
+            (headers if entry.kind == "header" else names)[entry.name.encode()] = choice
+    return Choices(headers, names, hip)
+
+
+def _choose(entry: ApiName, options: Options, hip: Version) -> Choice | None:
+    """The choice for one name; None for a name that HIP's headers take as it is."""
+    made = functools.partial(Choice, entry.name, entry.api, entry.kind, v2_only="v2-only" in entry.notes)
+    if entry.support == "removed-include":
+        return made()
+    to_roc = (entry.api in api.ROC_LIBRARIES and options.roc) or (entry.api == "dnn" and options.miopen)
+    target = (entry.roc or entry.hip) if to_roc else entry.hip
+    names = ("miopen" if entry.api == "dnn" else "roc") if to_roc else "hip"
+    reason = _missing(entry, options, hip, to_roc)
+    if reason:
+        return made(reason=reason)
+    if target == entry.name or not target:
+        return None
+    remark = f"deprecated in HIP {entry.hip_deprecated}" if entry.hip_deprecated and api.version(entry.hip_deprecated) <= hip else ""
+    return made(target=target.encode(), names=names, remark=remark)
+
+
+def _missing(entry: ApiName, options: Options, hip: Version, to_roc: bool) -> str:
+    """Why a name cannot be converted, empty where it can."""
+    if to_roc and "no-roc" in entry.notes:
+        return "unsupported"
+    if entry.support == "roc-only":
+        return "" if to_roc and entry.roc else "unsupported"
+    if entry.support == "experimental":
+        return "" if options.experimental else "experimental"
+    if entry.support != "supported":
+        return "unsupported"
+    if entry.hip_removed and api.version(entry.hip_removed) <= hip:
+        return f"removed in HIP {entry.hip_removed}"
+    if not to_roc and entry.hip_added and api.version(entry.hip_added) > hip:
+        return f"added in HIP {entry.hip_added}"
+    return ""

@@ -1,0 +1,248 @@
+"""The built-in translation from CUDA to HIP: one pass over the names of a file, never inside comments or literals."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from porter.hipify import api, arguments, includes, launches, lexer
+from porter.hipify.choices import CAFFE2, Choice, Choices, Options, choices
+from porter.hipify.edits import Edits
+from porter.model import Span
+
+__all__ = ["Conversion", "Left", "Options", "convert"]
+
+_NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_][\w\x80-\xff]*")
+_BEFORE = re.compile(rb"(?:(?P<member>(?<!\.)\.|->)|(?P<scope>::)|(?P<paste>##)|(?P<define>#[ \t]*(?:define|undef)[ \t]))[ \t\r\n]*\Z")
+_QUALIFIER = re.compile(rb"([A-Za-z_][\w\x80-\xff]*|>)\s*::\s*\Z")
+_SCOPE_AFTER = re.compile(rb"\s*::")
+_ALIAS = re.compile(rb"(?:using\s+namespace\s+(?:::\s*)?|namespace\s+\w+\s*=\s*(?:::\s*)?)\Z")
+_STATEMENT_WORDS = (b"return", b"throw", b"else", b"case", b"do", b"new", b"delete", b"const", b"typename", b"co_return", b"co_yield", b"sizeof")
+_DEVICE_CODE = re.compile(rb"\b__(?:global|shared|device)__\b|<<<")
+_LAUNCH = re.compile(rb"<<<")
+_NEWLINE = re.compile(rb"\n")
+_WINDOW = 64
+
+
+class Left(msgspec.Struct, frozen=True, gc=False):
+    """A name that stays as it is, or that converts with a catch: where, why, and what to do about it."""
+
+    name: str
+    span: Span
+    reason: str
+    hint: str = ""
+    action: str = "edit"
+
+
+class Conversion(msgspec.Struct, frozen=True):
+    """The HIP text, how often each CUDA name was converted, the names left, and converted names that have a catch."""
+
+    output: bytes
+    converted: dict[str, int]
+    left: tuple[Left, ...]
+    remarks: tuple[Left, ...] = ()
+
+
+def convert(data: bytes, options: Options = Options(), live: Callable[[int], bool] | None = None) -> Conversion:  # noqa: B008
+    """Translates a file. ``live`` says of a line (from 1) whether a build for AMD compiles it; what it does not stays as it is.
+
+    Raises ConfigError for an unknown ROCm version, nothing else, whatever the bytes are. Time is linear in their number.
+    """
+    return _Run(data, options, live).convert()
+
+
+class _Run:
+    """The state of one translation."""
+
+    def __init__(self, data: bytes, options: Options, live: Callable[[int], bool] | None) -> None:
+        self.data = data
+        self.options = options
+        self.live = live
+        self.choices: Choices = choices(options)
+        self.masked = lexer.mask(data)
+        self.edits = Edits(data)
+        self.brackets = lexer.Brackets(self.masked)
+        self.converted: dict[str, int] = {}
+        self.left: list[Left] = []
+        self.remarks: list[Left] = []
+        self.calls: list[tuple[arguments.Call, list[api.ArgumentEdit]]] = []  # calls whose arguments change
+        self.has_runtime = False
+        self.wants_runtime = options.runtime_is_implicit
+        self.blas_v1_only = False
+        self._starts: list[int] | None = None
+
+    def convert(self) -> Conversion:
+        events = includes.directives(self.masked)
+        ranges = self._includes(events)
+        self._names(ranges)
+        self._launches()
+        self._arguments()
+        self._add_runtime(events)
+        output = self.edits.render() if self.edits else self.data
+        return Conversion(output, dict(sorted(self.converted.items())), tuple(self.left), tuple(self.remarks))
+
+    def _position(self, at: int) -> tuple[int, int]:
+        if self._starts is None:
+            self._starts = [0, *(match.end() for match in _NEWLINE.finditer(self.data))]
+        line = bisect.bisect_right(self._starts, at)
+        return line, at - self._starts[line - 1] + 1
+
+    def _is_live(self, at: int) -> bool:
+        return self.live is None or self.live(self._position(at)[0])
+
+    def _leave(self, name: str, at: int, reason: str, remark: bool = False) -> None:
+        line, column = self._position(at)
+        left = Left(name, Span(line, column, line, column + len(name)), reason)
+        (self.remarks if remark else self.left).append(left)
+
+    def _count(self, name: str) -> None:
+        self.converted[name] = self.converted.get(name, 0) + 1
+
+    def _includes(self, events: list[includes.Event]) -> list[tuple[int, int]]:
+        """Plans the includes; gives the ranges of all paths, so that no name is looked for inside them."""
+        ranges: list[tuple[int, int]] = []
+        headers = includes.Headers()
+        seen: set[bytes] = set()
+        for event in events:
+            headers.step(event.word)
+            include = includes.include_at(self.masked, event)
+            if include is None:
+                continue
+            ranges.append((include.start, include.end))
+            seen.add(include.path)
+            self._include(include, headers)
+        self.blas_v1_only = b"cublas.h" in seen and b"cublas_v2.h" not in seen
+        return ranges
+
+    def _include(self, include: includes.Include, headers: includes.Headers) -> None:
+        choice = self.choices.headers.get(include.path)
+        if choice is None and include.path.startswith(b"cub/"):
+            choice = self.choices.headers.get(b"cub/cub.cuh")
+        if choice is None or not self._is_live(include.start):
+            headers.add(include.path)
+            self.has_runtime = self.has_runtime or include.path == includes.RUNTIME
+            return
+        if choice.reason:
+            self._leave(choice.name, include.start + 1, choice.reason)
+            return
+        self._count(include.path.decode("latin-1"))
+        if not choice.target:
+            self.wants_runtime = True
+        if not choice.target or not headers.add(choice.target):
+            includes.drop_line(self.data, self.masked, include, self.edits)
+            return
+        self.has_runtime = self.has_runtime or choice.target == includes.RUNTIME
+        self.edits.replace(include.start + 1, include.start + 1 + len(include.path), choice.target)
+
+    def _names(self, skip: list[tuple[int, int]]) -> None:
+        """Renames every name of the table that stands for the CUDA thing."""
+        names = self.choices.names
+        caffe2 = b"caffe2" in self.data
+        starts = [start for start, _ in skip]
+        for match in _NAME.finditer(self.masked):
+            choice = names.get(match.group())
+            if choice is None:
+                continue
+            start, end = match.span()
+            if choice.api == CAFFE2 and not caffe2:
+                continue
+            inside = bisect.bisect_right(starts, start) - 1
+            if inside >= 0 and start < skip[inside][1]:
+                continue
+            if self._stands_for_it(choice, start, end) and self._is_live(start):
+                self._name(choice, start, end)
+
+    def _name(self, choice: Choice, start: int, end: int) -> None:
+        if choice.v2_only and self.blas_v1_only and not choice.reason:
+            self._leave(choice.name, start, "unsupported")
+        elif choice.reason:
+            self._leave(choice.name, start, choice.reason)
+        else:
+            self.edits.replace(start, end, self._plan_call(choice, end) or choice.target)
+            self._count(choice.name)
+            if choice.remark:
+                self._leave(choice.name, start, choice.remark, remark=True)
+
+    def _plan_call(self, choice: Choice, end: int) -> bytes:
+        """Notes a call whose arguments change; gives the name that the function has with this many arguments, if another."""
+        rows = api.argument_edits().get(choice.name)
+        call = arguments.call_at(self.masked, end, self.brackets) if rows else None
+        if not rows or call is None:
+            return b""
+        wanted = [row for row in rows if row.names == choice.names]
+        self.calls.append((call, wanted))
+        return arguments.overload(wanted, call)
+
+    def _stands_for_it(self, choice: Choice, start: int, end: int) -> bool:
+        """False for members, for names of other namespaces, for names that are defined or pasted here."""
+        window = _WINDOW
+        before = self.masked[max(0, start - window) : start]
+        while window < start and not before.strip():
+            window *= 8
+            before = self.masked[max(0, start - window) : start]
+        if choice.kind == "namespace":
+            return self._is_namespace(before, end)
+        match = _BEFORE.search(before)
+        if match is None:
+            return not self.masked.startswith(b"##", end)
+        if match["scope"]:
+            return _is_global(before)
+        return False
+
+    def _is_namespace(self, before: bytes, end: int) -> bool:
+        """Whether ``cub`` is the namespace: qualified by nothing, and followed by ``::`` or aliased or opened by using."""
+        if _BEFORE.search(before) and not _is_global(before):
+            return False
+        return bool(_SCOPE_AFTER.match(self.masked, end) or _ALIAS.search(before))
+
+    def _launches(self) -> None:
+        if self.options.launch != "ggl":
+            return
+        templates: set[bytes] | None = None
+        for match in _LAUNCH.finditer(self.masked):
+            if not self._is_live(match.start()):
+                continue
+            if templates is None:
+                templates = launches.template_kernels(self.masked)
+            if launches.rewrite(self.masked, match.start(), self.brackets, templates, self.edits):
+                self._count("<<<>>>")
+            else:
+                self._leave("<<<", match.start(), "launch not understood")
+
+    def _arguments(self) -> None:
+        """Edits argument lists: first what leaves arguments in place, then what moves them, with the first edits inside."""
+        for call, rows in self.calls:
+            arguments.wrap(self.masked, call, rows, self.edits)
+        pending: list[arguments.Moved] = []
+        inner = len(self.data)
+        for call, rows in reversed(self.calls):
+            if not any(row.edit in arguments.MOVES for row in rows):
+                continue
+            moved = arguments.reorder(call, rows, self.edits) if call.close < inner else None
+            if moved is None:
+                self._leave("(", call.open, "arguments not understood")
+            else:
+                pending.extend(moved)
+                inner = call.open
+        for move in pending:
+            move.apply(self.edits)
+
+    def _add_runtime(self, events: list[includes.Event]) -> None:
+        if self.has_runtime:
+            return
+        if not self.wants_runtime and not _DEVICE_CODE.search(self.masked):
+            return
+        at = includes.place(self.masked, events)
+        line = b"#include <" + includes.RUNTIME + b">" + includes.newline(self.data)
+        if at and self.data[at - 1 : at] != b"\n" and not self.data.startswith(b"\xef\xbb\xbf"):
+            line = includes.newline(self.data) + line
+        self.edits.close(at, line)
+
+
+def _is_global(before: bytes) -> bool:
+    """Whether a ``::`` before a name names the global namespace rather than a namespace or class."""
+    match = _QUALIFIER.search(before)
+    return match is None or match[1] in _STATEMENT_WORDS
