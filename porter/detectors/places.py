@@ -1,0 +1,64 @@
+"""Places in a syntax tree: walking without recursion, spans of nodes, and whether a place is device code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from porter.model import Span
+from porter.parse import Parsed
+
+DEVICE = re.compile(rb"\b(?:__device__|__global__)\b|\b\w*DEVICE\w*\b|\b(?:C10_HOST_DEVICE|DEV_INLINE|DI|HDI)\b")
+FUNCTIONS = ("function_definition", "lambda_expression")
+
+
+def nodes(root: Any, types: Collection[str]) -> Iterator[Any]:
+    """Every node of the given types below a node, in order of the source; inner ones too."""
+    cursor = root.walk()
+    while True:
+        if cursor.node.type in types:
+            yield cursor.node
+        if cursor.goto_first_child() or cursor.goto_next_sibling():
+            continue
+        while cursor.goto_parent():
+            if cursor.goto_next_sibling():
+                break
+        else:
+            return
+
+
+def span(node: Any) -> Span:
+    """The place of a node, lines and columns from 1."""
+    return Span(node.start_point[0] + 1, node.start_point[1] + 1, node.end_point[0] + 1, node.end_point[1] + 1)
+
+
+def node_at(parsed: Parsed, place: Span) -> Any:
+    """The innermost node at a place, or None without a tree."""
+    if parsed.tree is None:
+        return None
+    point = (place.line - 1, place.column - 1)
+    return parsed.tree.root_node.descendant_for_point_range(point, point)
+
+
+def function_at(parsed: Parsed, place: Span) -> Any:
+    """The outermost function around a place, or None at file scope."""
+    node, found = node_at(parsed, place), None
+    while node is not None:
+        if node.type == "function_definition":
+            found = node
+        node = node.parent
+    return found
+
+
+def head(function: Any) -> bytes:
+    """The text of a function before its body."""
+    body = function.child_by_field_name("body")
+    text: bytes = function.text or b""
+    return text[: body.start_byte - function.start_byte] if body is not None else text
+
+
+def in_device_code(parsed: Parsed, place: Span) -> bool:
+    """True inside a function that the device compiles: __device__, __global__, or a macro with DEVICE in its name."""
+    function = function_at(parsed, place)
+    return function is not None and DEVICE.search(head(function)) is not None
