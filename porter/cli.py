@@ -65,7 +65,9 @@ def main() -> None:
 @click.option("--hipify", "hipify_path", default="", help="Path of hipify-perl; default: looked for, built-in engine where absent.")
 @click.option("--jobs", type=click.IntRange(0, 256), default=None, help="Worker processes; 0 runs all in this process.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no summary on the terminal.")
-def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on: str | None, strict: bool, quiet: bool, **options: Any) -> None:
+def scan(
+    path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on: str | None, strict: bool, quiet: bool, **options: Any
+) -> None:
     """Scan a repository or a file, and write the report (porter-report.html when no --output is given)."""
     from porter import pipeline
 
@@ -109,7 +111,9 @@ def _config(options: dict[str, Any]) -> Config:
     rocm = options["rocm"] or api.newest_rocm()
     if rocm not in api.rocm_versions():
         raise ConfigError(f"ROCm '{rocm}' is not known", f"known: {', '.join(api.rocm_versions())}")
-    found = perl.find(options["hipify_path"], os.environ.get("PORTER_HIPIFY", ""), os.environ.get("PATH", ""), os.environ.get("ROCM_PATH", ""))
+    found = perl.find(
+        options["hipify_path"], os.environ.get("PORTER_HIPIFY", ""), os.environ.get("PATH", ""), os.environ.get("ROCM_PATH", "")
+    )
     jobs = options["jobs"] if options["jobs"] is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
     return Config(
         targets=check_targets(tuple(options["target"].split(","))), rocm=rocm, exclude=options["exclude"],

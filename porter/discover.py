@@ -18,9 +18,35 @@ from porter.kinds import kind_of
 from porter.model import Origin, Problem, Skipped
 
 IGNORE_FILES = (".gitignore", ".porterignore")
-HIDDEN_KEPT = frozenset(".github .gitlab .circleci .devcontainer .buildkite .ci .azure-pipelines .gitlab-ci.yml .bazelrc .travis.yml".split())
+HIDDEN_KEPT = frozenset(
+    [
+        ".github",
+        ".gitlab",
+        ".circleci",
+        ".devcontainer",
+        ".buildkite",
+        ".ci",
+        ".azure-pipelines",
+        ".gitlab-ci.yml",
+        ".bazelrc",
+        ".travis.yml",
+    ]
+)
 BUILD_FOLDERS = frozenset(
-    "build dist _build cmake-build-debug cmake-build-release node_modules __pycache__ venv env site-packages bazel-bin bazel-out".split()
+    [
+        "build",
+        "dist",
+        "_build",
+        "cmake-build-debug",
+        "cmake-build-release",
+        "node_modules",
+        "__pycache__",
+        "venv",
+        "env",
+        "site-packages",
+        "bazel-bin",
+        "bazel-out",
+    ]
 )
 LICENCE_NAME = re.compile(r"(?i)(licen[cs]e|copying)([-_.][a-z0-9]{1,12}){0,4}\Z")
 MAX_FILES = 1_000_000
@@ -125,10 +151,9 @@ class _Walk:
             self._skip(path, "ignored by .gitignore or .porterignore")
             return False
         if is_folder:
-            if name in BUILD_FOLDERS or name.endswith(".egg-info"):
-                if not self._holds_sources(path):
-                    self._skip(path, "build or environment folder")
-                    return False
+            if (name in BUILD_FOLDERS or name.endswith(".egg-info")) and not self._holds_sources(path):
+                self._skip(path, "build or environment folder")
+                return False
             return True
         self._file(child, path)
         return False
@@ -164,7 +189,9 @@ class _Walk:
         if kind_of(path) is None and not os.path.isdir(target):  # noqa: PTH112 - realpath gave a str
             return
         inside = target == str(self.root) or target.startswith(str(self.root) + os.sep)
-        self._skip(path, "symbolic link (its target is scanned where it stands)" if inside else "symbolic link out of the root; not followed")
+        self._skip(
+            path, "symbolic link (its target is scanned where it stands)" if inside else "symbolic link out of the root; not followed"
+        )
 
     def _skip(self, path: str, why: str) -> None:
         self.skipped.append(Skipped(path, why))

@@ -23,7 +23,9 @@ MAX_LINE = 1_000_000  # bytes; no parser of ours is made for longer lines
 MAX_DIFF_LINES = 400
 MOST_SIGNS = 20  # a file
 AMD_SIGN_KINDS = frozenset({"macro_test", "py_attr", "py_call", "cmake_var", "cmake_package", "build_symbol", "compile_flag"})
-AMD_SIGN = re.compile(r"(?:^|[._=-])(?:HIP|ROCM|hip|rocm|is_rocm|is_hip|IS_ROCM|IS_HIP|AMDGPU|AMDGCN)(?:$|[._=-])|^__HIP|USE_ROCM|USE_HIP|ROCM_HOME|is_rocm|is_hip")
+AMD_SIGN = re.compile(
+    r"(?:^|[._=-])(?:HIP|ROCM|hip|rocm|is_rocm|is_hip|IS_ROCM|IS_HIP|AMDGPU|AMDGCN)(?:$|[._=-])|^__HIP|USE_ROCM|USE_HIP|ROCM_HOME|is_rocm|is_hip"
+)
 
 
 class Surveyed(msgspec.Struct, frozen=True):
@@ -228,4 +230,3 @@ def _disagreement(ours: bytes, theirs: bytes) -> str:
     only_mine = sum(1 for line in mine if line not in common)
     only_other = sum(1 for line in other if line not in common)
     return f"{only_mine} lines only from the built-in engine, {only_other} only from hipify-perl" if only_mine or only_other else ""
-

@@ -6,10 +6,30 @@ import re
 from pathlib import PurePosixPath
 
 CUDA_SUFFIXES = (".cu", ".cuh", ".hip", ".cu.h", ".cu.hpp", ".cu.in", ".cuh.in")
-CXX_SUFFIXES = (".h", ".hpp", ".hh", ".hxx", ".cpp", ".cc", ".cxx", ".c", ".inl", ".inc", ".ipp", ".tpp", ".h.in", ".hpp.in", ".cpp.in", ".cc.in")
+CXX_SUFFIXES = (
+    ".h",
+    ".hpp",
+    ".hh",
+    ".hxx",
+    ".cpp",
+    ".cc",
+    ".cxx",
+    ".c",
+    ".inl",
+    ".inc",
+    ".ipp",
+    ".tpp",
+    ".h.in",
+    ".hpp.in",
+    ".cpp.in",
+    ".cc.in",
+)
 BINARY_SUFFIXES = (".cubin", ".fatbin", ".engine", ".plan", ".so", ".trt", ".a", ".whl", ".dll")
 BY_NAME = (
-    (re.compile(r"(constraints|requirements|requires|deps)[^/]*\.(txt|in)\Z|[^/]*[-_.](requirements|constraints)\.(txt|in)\Z"), "requirements"),
+    (
+        re.compile(r"(constraints|requirements|requires|deps)[^/]*\.(txt|in)\Z|[^/]*[-_.](requirements|constraints)\.(txt|in)\Z"),
+        "requirements",
+    ),
     (re.compile(r"pyproject\.toml\Z"), "pyproject"),
     (re.compile(r"setup\.cfg\Z"), "setup-cfg"),
     (re.compile(r"Pipfile\Z"), "pipfile"),

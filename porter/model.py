@@ -1,103 +1,31 @@
-"""Every value that crosses a stage of the audit: frozen, plain, and free of imports from the rest of porter."""
+"""Every value that crosses a stage of the audit: frozen and plain; imports nothing from porter but its words."""
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 import msgspec
 
+from porter.model_rule import Effort, Example, Hours, Replacement, Rule, Source
+from porter.words import (
+    AMD_SIGNS_OF_A_PORT,
+    CATEGORIES,
+    FACT_KINDS,
+    INSIGHT_CATEGORIES,
+    Action,
+    Confidence,
+    Live,
+    Ordered,
+    Origin,
+    Severity,
+)
 
-class Ordered(str, Enum):
-    """A word with a rank: members compare by the order in which they are written."""
-
-    @property
-    def rank(self) -> int:
-        """Place in the order, from 0."""
-        return list(type(self)).index(self)
-
-    def __lt__(self, other: object) -> bool:
-        return self.rank < self._other(other).rank
-
-    def __le__(self, other: object) -> bool:
-        return self.rank <= self._other(other).rank
-
-    def __gt__(self, other: object) -> bool:
-        return self.rank > self._other(other).rank
-
-    def __ge__(self, other: object) -> bool:
-        return self.rank >= self._other(other).rank
-
-    def _other(self, other: object) -> Ordered:
-        if type(other) is not type(self):
-            raise TypeError(f"cannot order {type(self).__name__} against {type(other).__name__}")
-        return other
-
-    def __str__(self) -> str:
-        return str(self.value)
-
-
-class Severity(Ordered):
-    """How bad it is on an AMD GPU if nothing is done."""
-
-    INFO = "info"
-    MINOR = "minor"
-    MAJOR = "major"
-    BLOCKER = "blocker"
-
-
-class Confidence(Ordered):
-    """How sure the detector is that the finding is real."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-
-class Action(str, Enum):
-    """What somebody has to do."""
-
-    NONE = "none"
-    AUTOMATIC = "automatic"
-    SWAP = "swap"
-    EDIT = "edit"
-    REDESIGN = "redesign"
-    CHECK = "check"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-class Live(str, Enum):
-    """Whether code is compiled, or run, in the build for AMD."""
-
-    YES = "yes"
-    NO = "no"
-    UNKNOWN = "unknown"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-class Origin(str, Enum):
-    """Whose code a file is; only OWN counts in the totals."""
-
-    OWN = "own"
-    VENDORED = "vendored"
-    GENERATED = "generated"
-    AMD = "amd-side"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-CATEGORIES = (
-    "warp-size", "inline-ptx", "cuda-only-library", "unsupported-api", "unsupported-feature", "arch-guard", "precision",
-    "python-api", "triton", "build", "container", "deployment", "tooling", "environment", "model-format", "binary",
-    "performance",
-)  # fmt: skip
-AMD_SIGNS_OF_A_PORT = 3  # guards or AMD-side files that make a project one that knows AMD
-INSIGHT_CATEGORIES = ("works-as-is", "already-ported")
+__all__ = [
+    "AMD_SIGNS_OF_A_PORT", "CATEGORIES", "FACT_KINDS", "INSIGHT_CATEGORIES", "Action", "Confidence", "Live", "Ordered", "Origin",
+    "Severity", "Span", "SourceFile", "Fact", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement", "Source",
+    "Example", "Rule", "Finding", "HipifyCount", "FileRecord", "Kernel", "EffortLine", "Quantiles", "Estimate", "HipifySummary",
+    "OriginCount", "Report", "plain",
+]  # fmt: skip
 
 
 class Span(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -145,42 +73,6 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     detail: dict[str, str] = {}
 
 
-FACT_KINDS = {
-    "include": "path in an #include, as written",
-    "call": "callee of a C++ call, qualified as written, template arguments removed: cub::DeviceReduce::Sum",
-    "type": "type name in C++, qualified as written, template arguments removed",
-    "identifier": "any other use of a name in C++ code: enumerator, macro, variable",
-    "launch": "kernel name of a <<<>>> launch",
-    "define": "macro name in a #define",
-    "macro_test": "macro named in an #if, #ifdef, #ifndef or #elif",
-    "pragma": "text of a #pragma",
-    "ptx": "PTX opcode with modifiers in an asm statement or a .ptx file: cp.async.cg.shared.global",
-    "py_import": "dotted module of a Python import; `from a import b` gives a and a.b",
-    "py_call": "dotted callee, import aliases resolved: torch.cuda.get_device_capability",
-    "py_attr": "dotted attribute read or written, aliases resolved: torch.backends.cuda.matmul.allow_tf32",
-    "py_arg": "keyword argument with a constant value, as key=value; detail.callee is the call",
-    "py_string": "string constant that is a whole value: 'flash_attention_2'",
-    "requirement": "PEP 503 name of a Python dependency; detail: specifier, extras, marker, url, pinned_by",
-    "conda_package": "name of a conda dependency",
-    "index_url": "URL of a package index or find-links page",
-    "apt_package": "system package that apt, dnf, yum, apk or zypper installs",
-    "cmake_package": "package of find_package; also meson dependency()",
-    "cmake_command": "CMake command of interest, lower case: cuda_add_library, enable_language:CUDA, project:CUDA",
-    "cmake_target": "imported target: CUDA::cublas",
-    "cmake_var": "CMake variable that is set or read: CMAKE_CUDA_ARCHITECTURES",
-    "build_symbol": "name in Bazel, Make, Meson or setup.py: cuda_library, @local_config_cuda, NVCC, CUDAExtension",
-    "compile_flag": "compiler flag: -gencode, --use_fast_math, -maxrregcount",
-    "link_library": "library without -l: cudart, cublas, nvinfer",
-    "image": "container image reference, registry included",
-    "env_var": "environment variable set or read; detail.value where constant",
-    "command": "command line, first words: 'nvidia-smi', 'nsys profile', 'docker run'",
-    "command_flag": "command and one flag: 'docker run --gpus', 'vllm serve --quantization=modelopt'",
-    "manifest_key": "key path in YAML or compose, optional =value: resources.limits.nvidia.com/gpu, runtimeClassName=nvidia",
-    "model_key": "key in a model's config, =value: quantization_config.quant_method=modelopt",
-    "binary": "suffix or embedded mark of a binary: .engine, .cubin, elf:libcudart.so",
-}
-
-
 class Problem(msgspec.Struct, frozen=True, order=True):
     """Something that made the audit less complete; ``matters`` is false for what loses no finding."""
 
@@ -226,85 +118,6 @@ class Hit(msgspec.Struct, frozen=True):
     confidence: Confidence | None = None
     targets: tuple[str, ...] | None = None
     related: tuple[Related, ...] = ()
-
-
-class Hours(msgspec.Struct, frozen=True):
-    """Person-hours: best, likely, worst."""
-
-    best: float = 0.0
-    likely: float = 0.0
-    worst: float = 0.0
-
-    def __add__(self, other: Hours) -> Hours:
-        return Hours(self.best + other.best, self.likely + other.likely, self.worst + other.worst)
-
-    def times(self, factor: float) -> Hours:
-        """Each of the three multiplied."""
-        return Hours(self.best * factor, self.likely * factor, self.worst * factor)
-
-
-class Effort(msgspec.Struct, frozen=True):
-    """Cost of a rule's group: once a project, a file, a hit; hits after the first in a file cost m**(learning exponent).
-
-    ``learning`` is the learning rate of a doubling (0.8: the second costs 80 % of the first).
-    """
-
-    once: Hours = Hours()
-    file: Hours = Hours()
-    each: Hours = Hours()
-    learning: float = 0.85
-
-
-class Replacement(msgspec.Struct, frozen=True):
-    """What takes the place of the thing found on ROCm."""
-
-    name: str
-    how: str = ""
-    status: str = ""
-    rocm: str = ""
-
-
-class Source(msgspec.Struct, frozen=True):
-    """Evidence of a rule: where, what it says, and the day it was read (ISO date)."""
-
-    url: str
-    says: str
-    checked: str
-
-
-class Example(msgspec.Struct, frozen=True):
-    """Code that must be flagged, and code that must not; shown in the documentation and run as a test."""
-
-    file: str
-    before: str
-    after: str
-
-
-class Rule(msgspec.Struct, frozen=True):
-    """One TOML file under rules/: all the prose, severity, effort and sources of a thing that porter finds."""
-
-    id: str
-    title: str
-    category: str
-    severity: Severity
-    confidence: Confidence
-    action: Action
-    why: str
-    effort: Effort = Effort()
-    targets: tuple[str, ...] = ()
-    replacement: Replacement | None = None
-    match: dict[str, tuple[str, ...]] = {}
-    detector: str = ""
-    sources: tuple[Source, ...] = ()
-    examples: tuple[Example, ...] = ()
-    formerly: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ("own",)
-    area: str = ""
-
-    @property
-    def is_insight(self) -> bool:
-        """True where nothing has to be done: the hit is reported as good news, never as work."""
-        return self.action is Action.NONE
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -9,20 +9,69 @@ from pathlib import PurePosixPath
 from porter.model import Origin
 
 VENDOR_FOLDERS = frozenset(
-    "third_party third-party thirdparty 3rdparty 3rd_party 3rd-party vendor vendors vendored extern externs external externals "
-    "external_libs external-libs external_lib extlib extlibs "
-    "submodules _vendor node_modules".split()
+    [
+        "third_party",
+        "third-party",
+        "thirdparty",
+        "3rdparty",
+        "3rd_party",
+        "3rd-party",
+        "vendor",
+        "vendors",
+        "vendored",
+        "extern",
+        "externs",
+        "external",
+        "externals",
+        "external_libs",
+        "external-libs",
+        "external_lib",
+        "extlib",
+        "extlibs",
+        "submodules",
+        "_vendor",
+        "node_modules",
+    ]
 )
 KNOWN_LIBRARIES = frozenset(
-    "cutlass cub cccl thrust libcudacxx composable_kernel eigen eigen3 googletest gtest pybind11 nanobind nlohmann fmt spdlog glm "
-    "rapidjson boost catch2 dmlc-core nvtx3 moderngpu mshadow cub-1.8.0 flatbuffers protobuf json11 stb".split()
+    [
+        "cutlass",
+        "cub",
+        "cccl",
+        "thrust",
+        "libcudacxx",
+        "composable_kernel",
+        "eigen",
+        "eigen3",
+        "googletest",
+        "gtest",
+        "pybind11",
+        "nanobind",
+        "nlohmann",
+        "fmt",
+        "spdlog",
+        "glm",
+        "rapidjson",
+        "boost",
+        "catch2",
+        "dmlc-core",
+        "nvtx3",
+        "moderngpu",
+        "mshadow",
+        "cub-1.8.0",
+        "flatbuffers",
+        "protobuf",
+        "json11",
+        "stb",
+    ]
 )
-AMD_FOLDERS = frozenset("hip rocm amd amdgpu hipified".split())
+AMD_FOLDERS = frozenset(["hip", "rocm", "amd", "amdgpu", "hipified"])
 AMD_WORD = re.compile(r"(?:^|[^a-z0-9])(?:hip|rocm|amd|amdgpu|rocmlir|aiter)(?:[^a-z0-9]|$)|(?:^|[^a-z])rocm[0-9]")
 CUDA_WORD = re.compile(r"(?<![a-z0-9])(cuda|nvidia|cu)(?![a-z])[0-9]*")
 GENERATED_HEAD = re.compile(
     rb"(?i)@generated|auto-?generated|automatically generated|generated automatically"
-    rb"|(?:this file|this code|file|code)\s+(?:was|is|has been)\s+(?:auto\w*\s+)?generated|generated (?:by|from|with|using)\b[^\n]{0,80}(?:do not|don't) (?:edit|modify)"
+    rb"|(?:this file|this code|file|code)\s+(?:was|is|has been)\s+(?:auto\w*\s+)?generated"
+    rb"|generated (?:by|from|with|using)\b[^\n]{0,80}(?:do not|don't) (?:edit|modify)"
     rb"|(?:do not|don't) (?:edit|modify)[^\n]{0,60}generated|/\*[^\n*]{0,40}DO NOT (?:EDIT|MODIFY)"
 )
 HEAD_BYTES = 1500

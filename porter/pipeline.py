@@ -14,7 +14,16 @@ from porter.discover import Discovery, Entry, discover
 from porter.examine import SURVEYED, Auditor, Examined, Surveyed
 from porter.hipify import perl
 from porter.model import (
-    Estimate, FileRecord, HipifySummary, Kernel, Origin, OriginCount, Problem, Related, Report, Skipped,
+    Estimate,
+    FileRecord,
+    HipifySummary,
+    Kernel,
+    Origin,
+    OriginCount,
+    Problem,
+    Related,
+    Report,
+    Skipped,
 )  # fmt: skip
 from porter.rules import RuleSet
 
@@ -48,7 +57,9 @@ def _examine(base: Path, config: Config, ruleset: RuleSet, index: Any, entries: 
     out = []
     for outcome in _over(Auditor, (config, ruleset, base, index), "examine", list(entries), config, progress, "examine"):
         entry = outcome.task
-        dead = Examined(entry.path, entry.kind, entry.origin, 0, 0.0, problems=(Problem("parse", entry.path, 0, outcome.death),), counted=False)
+        dead = Examined(
+            entry.path, entry.kind, entry.origin, 0, 0.0, problems=(Problem("parse", entry.path, 0, outcome.death),), counted=False
+        )
         out.append(dead if outcome.death else outcome.value)
     return sorted(out, key=lambda one: one.path)
 
@@ -89,7 +100,11 @@ def _report(
 
 def _amd_signs(own: list[Examined], examined: list[Examined]) -> tuple[Related, ...]:
     """Every place in own code that knows AMD, and every AMD-side file of CUDA or build kind."""
-    sides = [Related(o.path, 1, "AMD-side file") for o in examined if o.origin is Origin.AMD and o.kind in ("cuda", "cxx", "requirements", "docker")]
+    sides = [
+        Related(o.path, 1, "AMD-side file")
+        for o in examined
+        if o.origin is Origin.AMD and o.kind in ("cuda", "cxx", "requirements", "docker")
+    ]
     return tuple(sorted([sign for one in own for sign in one.amd_signs] + sides))
 
 

@@ -7,7 +7,6 @@ import fnmatch
 import hashlib
 import re
 import tomllib
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +107,8 @@ def _check_formerly(rules: dict[str, Rule]) -> None:
 def load_file(path: Path, area: str = "") -> Rule:
     """One rule; raises RuleError with the file and what is wrong in it."""
     try:
-        table = msgspec.convert(_dates_as_text(tomllib.loads(path.read_text(encoding="utf-8"))), _Table)
-        rule = _rule(table, area)
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        rule = _rule(msgspec.convert(_dates_as_text(raw), _Table), area)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, OSError, RecursionError) as error:
         raise RuleError(f"{path}: {error}", "see `porter rules new` for the shape of a rule") from error
     except ValueError as error:
@@ -126,14 +125,6 @@ def _dates_as_text(table: dict[str, Any]) -> dict[str, Any]:
         if isinstance(source, dict) and isinstance(source.get("checked"), datetime.date):
             source["checked"] = source["checked"].isoformat()
     return table
-
-
-def _dates_as_text(raw: dict[str, Any]) -> dict[str, Any]:
-    """TOML has dates of its own; a source's day is kept as ISO text."""
-    for source in raw.get("source", ()):
-        if isinstance(source, dict) and isinstance(source.get("checked"), date):
-            source["checked"] = source["checked"].isoformat()
-    return raw
 
 
 def _rule(table: _Table, area: str) -> Rule:

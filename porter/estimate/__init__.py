@@ -17,9 +17,7 @@ REWRITE_HOURS_A_LINE = Hours(5 / 60, 10 / 60, 30 / 60)  # rewriting a file costs
 CODE_KINDS = frozenset({"cuda", "cxx", "python", "cython", "notebook", "ptx", "cmake", "make", "bazel", "meson"})
 
 
-def estimate(
-    findings: Sequence[Finding], own: Sequence[Examined], ruleset: RuleSet, config: Config
-) -> tuple[Estimate, dict[str, Hours]]:
+def estimate(findings: Sequence[Finding], own: Sequence[Examined], ruleset: RuleSet, config: Config) -> tuple[Estimate, dict[str, Hours]]:
     """The estimate of a project, and the hours of each finding by fingerprint; a group's findings share its hours evenly."""
     sizes = {one.path: one.lines for one in own if one.kind in CODE_KINDS}
     lines: list[EffortLine] = []

@@ -27,7 +27,9 @@ def lines(findings: Sequence[Finding], own: Sequence[Examined]) -> list[EffortLi
         return []
     out = [_environment(cuda), *_review(cuda), *_build(own, findings), _tests(own, cuda)]
     if any(mark in one.path for one in own for mark in CI_FILES):
-        out.append(_line("CI with an AMD GPU runner", "the repository has CI files, so its tests will want a runner with an AMD GPU", CI_RUNNER))
+        out.append(
+            _line("CI with an AMD GPU runner", "the repository has CI files, so its tests will want a runner with an AMD GPU", CI_RUNNER)
+        )
     return [line for line in out if line.hours.worst > 0]
 
 

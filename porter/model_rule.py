@@ -1,0 +1,86 @@
+"""The rule as a value: prose, severity, effort, sources and examples of one thing that porter finds."""
+
+from __future__ import annotations
+
+import msgspec
+
+from porter.words import Action, Confidence, Severity
+
+
+class Hours(msgspec.Struct, frozen=True):
+    """Person-hours: best, likely, worst."""
+
+    best: float = 0.0
+    likely: float = 0.0
+    worst: float = 0.0
+
+    def __add__(self, other: Hours) -> Hours:
+        return Hours(self.best + other.best, self.likely + other.likely, self.worst + other.worst)
+
+    def times(self, factor: float) -> Hours:
+        """Each of the three multiplied."""
+        return Hours(self.best * factor, self.likely * factor, self.worst * factor)
+
+
+class Effort(msgspec.Struct, frozen=True):
+    """Cost of a rule's group: once a project, a file, a hit; hits after the first in a file cost m**(learning exponent).
+
+    ``learning`` is the learning rate of a doubling (0.8: the second costs 80 % of the first).
+    """
+
+    once: Hours = Hours()
+    file: Hours = Hours()
+    each: Hours = Hours()
+    learning: float = 0.85
+
+
+class Replacement(msgspec.Struct, frozen=True):
+    """What takes the place of the thing found on ROCm."""
+
+    name: str
+    how: str = ""
+    status: str = ""
+    rocm: str = ""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Evidence of a rule: where, what it says, and the day it was read (ISO date)."""
+
+    url: str
+    says: str
+    checked: str
+
+
+class Example(msgspec.Struct, frozen=True):
+    """Code that must be flagged, and code that must not; shown in the documentation and run as a test."""
+
+    file: str
+    before: str
+    after: str
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One TOML file under rules/: all the prose, severity, effort and sources of a thing that porter finds."""
+
+    id: str
+    title: str
+    category: str
+    severity: Severity
+    confidence: Confidence
+    action: Action
+    why: str
+    effort: Effort = Effort()
+    targets: tuple[str, ...] = ()
+    replacement: Replacement | None = None
+    match: dict[str, tuple[str, ...]] = {}
+    detector: str = ""
+    sources: tuple[Source, ...] = ()
+    examples: tuple[Example, ...] = ()
+    formerly: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ("own",)
+    area: str = ""
+
+    @property
+    def is_insight(self) -> bool:
+        """True where nothing has to be done: the hit is reported as good news, never as work."""
+        return self.action is Action.NONE
