@@ -1,0 +1,73 @@
+"""Shell text, in a script or inside another file: commands, environment variables, and the scripts within scripts."""
+
+from __future__ import annotations
+
+import re
+
+from porter.model import Live
+from porter.parse.amd_words import narrowest
+from porter.parse.command_line import Invocation, read_command
+from porter.parse.sheet import Sheet
+from porter.parse.shell_guards import lives
+from porter.parse.shell_words import Command, assignment, commands
+
+MAX_DEPTH = 4
+_READ = re.compile(r"\$\{?([A-Z][A-Z0-9_]{2,60})\b")
+_SETTERS = frozenset(("export", "declare", "typeset", "readonly", "local", "setenv", "ENV"))
+_SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ash", "ssh"))
+
+
+def read_script(
+    sheet: Sheet,
+    text: str,
+    start: int,
+    end: int,
+    live: Live = Live.YES,
+    variables: dict[str, str] | None = None,
+) -> None:
+    """Facts of shell text between two offsets of a file; ``text`` may be the file's with parts blanked, never shifted."""
+    known = dict(variables or {})
+    work: list[tuple[int, int, Live, int]] = [(start, end, live, 0)]
+    while work:
+        begin, stop, around, depth = work.pop()
+        listed = commands(text, begin, stop)
+        for command, guard in zip(listed, lives(listed), strict=True):
+            here = narrowest((around, guard))
+            _read(sheet, command, here, known)
+            if depth < MAX_DEPTH:
+                work += [(a, b, here, depth + 1) for a, b in _inner(command)]
+
+
+def _inner(command: Command) -> list[tuple[int, int]]:
+    """Stretches of a command that are shell text themselves: substitutions, `bash -c '…'`, heredocs fed to a shell."""
+    inner = list(command.nested)
+    names = [word.text.rsplit("/", 1)[-1] for word in command.words]
+    if any(name in _SHELLS for name in names[:6]):
+        inner += command.bodies
+        for flag, word in zip(command.words, command.words[1:], strict=False):
+            if word.quoted and re.fullmatch(r"-[a-z]*c", flag.text):
+                inner.append((word.start + 1, word.end - 1))
+    return inner
+
+
+def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str]) -> None:
+    words = list(command.words)
+    if not words:
+        return
+    setter = words[0].text in _SETTERS
+    assigned = {pair[0] for word in words if (pair := assignment(word))}
+    while words and (setter or assignment(words[0])):
+        word = words.pop(0)
+        pair = assignment(word)
+        if pair:
+            name, value = pair
+            exported = setter or bool(words)
+            known[name] = value if len(value) < 400 else ""
+            if name.isupper():
+                sheet.add("env_var", name, word.start, word.end, live, "host", value=value, access="set" if exported else "assign")
+    for word in command.words + command.redirects:
+        for match in _READ.finditer(word.text[:2_000]):
+            if match[1] not in assigned:
+                sheet.add("env_var", match[1], word.start, word.end, live, "host", access="read")
+    if words:
+        read_command(sheet, Invocation(words, live, known))
