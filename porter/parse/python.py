@@ -6,6 +6,7 @@ never recurses; only places that hold one of the rules' words are looked at (`wo
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -95,14 +96,20 @@ def _name_end(node: Node) -> int:
 
 def _offsets(source: Source, words: frozenset[bytes]) -> set[int]:
     found = {offset for word in words for offset in source.find(word)}
-    local = [name for name, full in source.aliases.items() if any(word in full.lower().encode() for word in words)]
-    local = [name for name in local if name.isidentifier() and not any(word in name.lower().encode() for word in words)]
+    holds = _any_of(words).search
+    local = [name for name, full in source.aliases.items() if holds(full.lower()) and name.isidentifier() and not holds(name.lower())]
     if local:
         pattern = re.compile(rb"(?<![\w.])(?:" + b"|".join(re.escape(name.encode()) for name in local[:200]) + rb")(?=\s*[.(])")
         found.update(match.start() for match in pattern.finditer(source.data))
     found.update(source.find(b"environ"))
     found.update(source.find(b"getenv"))
     return found
+
+
+@functools.lru_cache(maxsize=4)
+def _any_of(words: frozenset[bytes]) -> re.Pattern[str]:
+    """A regex that finds any of the words."""
+    return re.compile("|".join(re.escape(word.decode()) for word in sorted(words)))
 
 
 def _note_problems(parsed: Parsed, source: Source) -> None:
