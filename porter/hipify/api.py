@@ -43,6 +43,7 @@ ROC_LIBRARIES = frozenset({"blas", "sparse", "solver", "rand", "dnn"})
 class ApiName(msgspec.Struct, frozen=True, gc=False):
     """One CUDA name. Versions are text as HIPIFY records them, empty where it records none; ``hip`` is empty for no HIP name.
 
+    ``hip_before`` is name@version: what HIP called it before that version.
     ``support``: supported, experimental, unsupported, roc-only (no HIP name but a roc one), removed-include (the header is
     not needed). ``notes`` are words: no-roc, v2-only, hip7.1-declared, hip7.1-absent.
     """
@@ -59,6 +60,7 @@ class ApiName(msgspec.Struct, frozen=True, gc=False):
     hip_added: str = ""
     hip_deprecated: str = ""
     hip_removed: str = ""
+    hip_before: str = ""
     notes: frozenset[str] = frozenset()
 
     @property
@@ -106,7 +108,7 @@ def table() -> dict[str, ApiName]:
         if path.stem not in LIBRARIES:
             continue
         for row in _rows(path):
-            out[row[0]] = ApiName(row[0], path.stem, *row[1:11], notes=frozenset(row[11].split()))
+            out[row[0]] = ApiName(row[0], path.stem, *row[1:12], notes=frozenset(row[12].split()))
     return out
 
 

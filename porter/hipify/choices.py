@@ -14,7 +14,8 @@ class Options(msgspec.Struct, frozen=True):
     """Options of the translation, with hipify-perl's meaning where it has them.
 
     ``launch`` is "cuda" (kept) or "ggl" (hipLaunchKernelGGL); ``rocm`` decides what exists, empty for the newest;
-    ``runtime_is_implicit`` says that nvcc compiles the file as CUDA and gives it cuda_runtime.h unasked.
+    ``runtime_is_implicit`` says that nvcc compiles the file as CUDA and gives it cuda_runtime.h unasked; ``keep`` are names
+    that the project defines itself, which stay as they are wherever they stand.
     """
 
     roc: bool = False
@@ -23,6 +24,7 @@ class Options(msgspec.Struct, frozen=True):
     launch: str = "cuda"
     rocm: str = ""
     runtime_is_implicit: bool = False
+    keep: frozenset[str] = frozenset()
 
 
 class Choice(msgspec.Struct, frozen=True, gc=False):
@@ -58,6 +60,8 @@ def choices(options: Options) -> Choices:
     headers: dict[bytes, Choice] = {}
     names: dict[bytes, Choice] = {}
     for entry in api.table().values():
+        if entry.name in options.keep:
+            continue
         choice = _choose(entry, options, hip)
         if choice is not None:
             (headers if entry.kind == "header" else names)[entry.name.encode()] = choice
@@ -69,8 +73,8 @@ def _choose(entry: ApiName, options: Options, hip: Version) -> Choice | None:
     made = functools.partial(Choice, entry.name, entry.api, entry.kind, v2_only="v2-only" in entry.notes)
     if entry.support == "removed-include":
         return made()
-    to_roc = (entry.api in api.ROC_LIBRARIES and options.roc) or (entry.api == "dnn" and options.miopen)
-    target = (entry.roc or entry.hip) if to_roc else entry.hip
+    to_roc = _to_roc(entry, options)
+    target = (entry.roc or entry.hip) if to_roc else _hip_name(entry, hip)
     names = ("miopen" if entry.api == "dnn" else "roc") if to_roc else "hip"
     reason = _missing(entry, options, hip, to_roc)
     if reason:
@@ -79,6 +83,19 @@ def _choose(entry: ApiName, options: Options, hip: Version) -> Choice | None:
         return None
     remark = f"deprecated in HIP {entry.hip_deprecated}" if entry.hip_deprecated and api.version(entry.hip_deprecated) <= hip else ""
     return made(target=target.encode(), names=names, remark=remark)
+
+
+def _to_roc(entry: ApiName, options: Options) -> bool:
+    """Whether the name goes to a roc library or MIOpen rather than to a hip one."""
+    if entry.api == "dnn" or entry.roc.startswith("miopen"):
+        return options.miopen or (options.roc and entry.api == "dnn")
+    return options.roc and (entry.api in api.ROC_LIBRARIES or bool(entry.roc))
+
+
+def _hip_name(entry: ApiName, hip: Version) -> str:
+    """The name in a HIP version, which is another for a few that were renamed later."""
+    former, _, renamed = entry.hip_before.partition("@")
+    return former if former and hip < api.version(renamed) else entry.hip
 
 
 def _missing(entry: ApiName, options: Options, hip: Version, to_roc: bool) -> str:
@@ -93,6 +110,6 @@ def _missing(entry: ApiName, options: Options, hip: Version, to_roc: bool) -> st
         return "unsupported"
     if entry.hip_removed and api.version(entry.hip_removed) <= hip:
         return f"removed in HIP {entry.hip_removed}"
-    if not to_roc and entry.hip_added and api.version(entry.hip_added) > hip:
+    if not to_roc and not entry.hip_before and entry.hip_added and api.version(entry.hip_added) > hip:
         return f"added in HIP {entry.hip_added}"
     return ""

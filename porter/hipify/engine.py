@@ -15,13 +15,16 @@ from porter.model import Span
 
 __all__ = ["Conversion", "Left", "Options", "convert"]
 
-_NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_][\w\x80-\xff]*")
 _BEFORE = re.compile(rb"(?:(?P<member>(?<!\.)\.|->)|(?P<scope>::)|(?P<paste>##)|(?P<define>#[ \t]*(?:define|undef)[ \t]))[ \t\r\n]*\Z")
 _QUALIFIER = re.compile(rb"([A-Za-z_][\w\x80-\xff]*|>)\s*::\s*\Z")
 _SCOPE_AFTER = re.compile(rb"\s*::")
 _ALIAS = re.compile(rb"(?:using\s+namespace\s+(?:::\s*)?|namespace\s+\w+\s*=\s*(?:::\s*)?)\Z")
-_STATEMENT_WORDS = (b"return", b"throw", b"else", b"case", b"do", b"new", b"delete", b"const", b"typename", b"co_return", b"co_yield", b"sizeof")
+_STATEMENT_WORDS = frozenset(
+    b"return throw else case do new delete const typename co_return co_yield sizeof typedef static extern inline constexpr "
+    b"volatile mutable friend public private protected virtual __device__ __host__ __global__ __shared__ __constant__".split()
+)
 _DEVICE_CODE = re.compile(rb"\b__(?:global|shared|device)__\b|<<<")
+_DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _LAUNCH = re.compile(rb"<<<")
 _NEWLINE = re.compile(rb"\n")
 _WINDOW = 64
@@ -140,13 +143,14 @@ class _Run:
     def _names(self, skip: list[tuple[int, int]]) -> None:
         """Renames every name of the table that stands for the CUDA thing."""
         names = self.choices.names
+        own = self._defined_here(names)
         caffe2 = b"caffe2" in self.data
         starts = [start for start, _ in skip]
-        for match in _NAME.finditer(self.masked):
-            choice = names.get(match.group())
-            if choice is None:
+        for start, word in lexer.words(self.masked, names):
+            choice = names[word]
+            end = start + len(word)
+            if choice.name in own:
                 continue
-            start, end = match.span()
             if choice.api == CAFFE2 and not caffe2:
                 continue
             inside = bisect.bisect_right(starts, start) - 1
@@ -154,6 +158,11 @@ class _Run:
                 continue
             if self._stands_for_it(choice, start, end) and self._is_live(start):
                 self._name(choice, start, end)
+
+    def _defined_here(self, names: dict[bytes, Choice]) -> set[str]:
+        """Functions, types and enumerators that the file defines as macros: its uses mean the macro. Macros convert with their #define."""
+        found = (names.get(match[1]) for match in _DEFINE.finditer(self.masked))
+        return {choice.name for choice in found if choice is not None and choice.kind != "macro"}
 
     def _name(self, choice: Choice, start: int, end: int) -> None:
         if choice.v2_only and self.blas_v1_only and not choice.reason:
@@ -172,7 +181,7 @@ class _Run:
         call = arguments.call_at(self.masked, end, self.brackets) if rows else None
         if not rows or call is None:
             return b""
-        wanted = [row for row in rows if row.names == choice.names]
+        wanted = [_filled(row, self.choices.hip) for row in rows if row.names == choice.names]
         self.calls.append((call, wanted))
         return arguments.overload(wanted, call)
 
@@ -186,7 +195,7 @@ class _Run:
         if choice.kind == "namespace":
             return self._is_namespace(before, end)
         match = _BEFORE.search(before)
-        if match is None:
+        if match is None or (match["define"] and choice.kind == "macro"):
             return not self.masked.startswith(b"##", end)
         if match["scope"]:
             return _is_global(before)
@@ -201,13 +210,14 @@ class _Run:
     def _launches(self) -> None:
         if self.options.launch != "ggl":
             return
+        brackets = lexer.Brackets(self.masked)
         templates: set[bytes] | None = None
         for match in _LAUNCH.finditer(self.masked):
             if not self._is_live(match.start()):
                 continue
             if templates is None:
                 templates = launches.template_kernels(self.masked)
-            if launches.rewrite(self.masked, match.start(), self.brackets, templates, self.edits):
+            if launches.rewrite(self.masked, match.start(), brackets, templates, self.edits):
                 self._count("<<<>>>")
             else:
                 self._leave("<<<", match.start(), "launch not understood")
@@ -240,6 +250,13 @@ class _Run:
         if at and self.data[at - 1 : at] != b"\n" and not self.data.startswith(b"\xef\xbb\xbf"):
             line = includes.newline(self.data) + line
         self.edits.close(at, line)
+
+
+def _filled(row: api.ArgumentEdit, hip: api.Version) -> api.ArgumentEdit:
+    """The edit with the HIP version put in as HIP counts it there: 7.1 is 701."""
+    if row.text != "{hip}":
+        return row
+    return msgspec.structs.replace(row, text=f"{hip[0]}{hip[1]:02d}")
 
 
 def _is_global(before: bytes) -> bool:

@@ -11,6 +11,7 @@ _GLOBAL = re.compile(rb"\b__global__\b")
 _NAME = re.compile(rb"([A-Za-z_]\w*)\s*(\()?")
 _BOUNDS = (b"__launch_bounds__", b"__attribute__", b"__cluster_dims__", b"__block_size__", b"__maxnreg__", b"alignas")
 _TEMPLATE = re.compile(rb"\btemplate\s*<")
+_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+[\w:]+<[^<>\n]*>[ \t]*\r?$", re.MULTILINE)
 _DIM3 = re.compile(rb"(?:::)?dim3\s*[({]")
 _PATH_CHAR = re.compile(rb"[A-Za-z0-9_\x80-\xff:]")
 _NOT_A_KERNEL = (b"return", b"else", b"do", b"operator", b"case")
@@ -19,7 +20,7 @@ _LOOK_BACK = 600
 
 
 def template_kernels(masked: bytes) -> set[bytes]:
-    """Names of the __global__ function templates that a masked text declares."""
+    """Names of the __global__ function templates that a masked text declares, and of macros that stand for one with arguments."""
     out: set[bytes] = set()
     for match in _GLOBAL.finditer(masked):
         start = max(0, match.start() - _LOOK_BACK)
@@ -29,6 +30,7 @@ def template_kernels(masked: bytes) -> set[bytes]:
             name = _declared(masked, match.end())
             if name:
                 out.add(name)
+    out.update(match[1] for match in _MACRO.finditer(masked))
     return out
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 import msgspec
 
 # An unterminated comment or raw string runs to the end of the file, so no start is ever tried twice and time stays linear.
+# Every alternative begins with a plain character, which lets the regex engine skip to the next candidate.
 _OPAQUE = re.compile(
     rb"""//[^\n\\]*(?:\\(?:\r\n|.)?[^\n\\]*)*
     | /\*.*?(?:\*/|\Z)
-    | (?<![\w\x80-\xff])(?:u8|[uUL])?R"([^()\\\s"]{0,16})\(.*?(?:\)\1"|\Z)
+    | R(?:(?<![\w\x80-\xff]R)|(?<=\bu8R)|(?<=\b[uUL]R))"([^()\\\s"]{0,16})\(.*?(?:\)\1"|\Z)
     | "[^"\\\n]*(?:\\(?:\r\n|.)?[^"\\\n]*)*"?
-    | (?<![\w\x80-\xff])\d[\w.]*(?:'\w+)+
+    | '(?<=[0-9a-fA-F]')(?<!\bu8')(?<!\bcase')
     | '[^'\\\n]*(?:\\(?:\r\n|.)?[^'\\\n]*)*'?
     """,
     re.DOTALL | re.VERBOSE,
@@ -29,20 +31,47 @@ def mask(data: bytes) -> bytes:
     for match in _OPAQUE.finditer(data):
         start, end = match.span()
         first = data[start : start + 1]
-        if first.isdigit():
+        if end - start == 1:  # a digit separator, 1'000
             continue
         if first == b'"' and _INCLUDE_BEFORE.search(data, max(0, start - 40), start):
             continue
         out.append(data[at:start])
         text = data[start:end]
         blank = _NOT_NEWLINE.sub(b" ", text) if b"\n" in text or b"\r" in text else b" " * len(text)
-        if first != b"/" and len(text) > 1:
+        if first != b"/":
             # A literal is a token: its quotes stay, so that what stands before and after it does not meet.
             blank = first + blank[1:-1] + (text[-1:] if text[-1:] in _QUOTED else b" ")
         out.append(blank)
         at = end
     out.append(data[at:])
     return b"".join(out)
+
+
+_WORD = re.compile(rb"[A-Za-z_][\w\x80-\xff]*")
+_WORD_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(0x80, 0x100))
+_FEW = 64
+
+
+def words(masked: bytes, wanted: Container[bytes]) -> list[tuple[int, bytes]]:
+    """Every place where a wanted name stands as a whole word, in order."""
+    present = [word for word in set(_WORD.findall(masked)) if word in wanted]
+    if len(present) > _FEW:
+        found = ((match.start(), match.group()) for match in _WORD.finditer(masked))
+        return [(at, word) for at, word in found if word in wanted and _starts(masked, at)]
+    out: list[tuple[int, bytes]] = []
+    for word in present:
+        at = masked.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if _starts(masked, at) and (end == len(masked) or masked[end] not in _WORD_BYTES):
+                out.append((at, word))
+            at = masked.find(word, end)
+    out.sort()
+    return out
+
+
+def _starts(masked: bytes, at: int) -> bool:
+    return at == 0 or masked[at - 1] not in _WORD_BYTES
 
 
 class Group(msgspec.Struct, frozen=True, gc=False):
@@ -71,7 +100,7 @@ _CALL_AFTER = re.compile(rb"\s*\(")
 
 
 class Brackets:
-    """Pairs brackets on demand; every stretch of the text is walked once, however often and deeply it is asked about."""
+    """Pairs brackets on demand, asked in ascending order; every stretch of the text is walked once, however deep it nests."""
 
     def __init__(self, masked: bytes) -> None:
         self._masked = masked
