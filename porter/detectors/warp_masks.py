@@ -1,0 +1,72 @@
+"""Masks of *_sync builtins: 4-byte masks, which HIP refuses to compile, and masks that name only part of a warp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from porter.config import Config
+from porter.flow.env import Env, program_of
+from porter.flow.expr import Expr, walk
+from porter.flow.roles import SHUFFLES, VOTES
+from porter.flow.values import Value
+from porter.model import Confidence, Hit, Related
+from porter.parse import Parsed
+
+KINDS = ("cuda", "cxx")
+FULL = 0xFFFFFFFF
+MASKED = frozenset(name for name in (*SHUFFLES, *VOTES) if name.endswith("_sync"))
+
+
+def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
+    """Hits of sync-mask-32bit and partial-sync-mask."""
+    program = program_of(parsed, index)
+    for env in program.envs:
+        for event in env.function.events:
+            for root in (event.target, event.value, *event.extents):
+                if root is None:
+                    continue
+                for part in walk(root):
+                    if part.kind == "call" and part.args and (part.name in MASKED or part.name == "__syncwarp"):
+                        yield from _judge(env, part, config, parsed.file.path)
+
+
+def _judge(env: Env, call: Expr, config: Config, path: str) -> Iterator[Hit]:
+    mask = call.args[0]
+    value = env.value(mask)
+    source, related = _source(env, mask, path)
+    if value.bits == 32:
+        message = f"{source} is a 4-byte mask of {call.name}"
+        yield Hit("sync-mask-32bit", call.span, message, subject=_subject(mask, value), confidence=Confidence.HIGH, related=related)
+    if value.kind == "const" and value.num is not None and value.num & FULL not in (FULL, 0) and call.name != "__syncwarp":
+        yield Hit(
+            "partial-sync-mask", call.span, f"{call.name} with mask {mask.op or hex(value.num)}", subject=env.function.name,
+            confidence=Confidence.MEDIUM, targets=None,
+        )  # fmt: skip
+
+
+def _subject(mask: Expr, value: Value) -> str:
+    """What one decision changes: the macro or constant, or all literals together."""
+    if value.symbols and value.kind == "const":
+        return value.symbols[0]
+    return "literal" if value.kind == "const" else "variable"
+
+
+def _source(env: Env, mask: Expr, path: str) -> tuple[str, tuple[Related, ...]]:
+    """The mask in words, and where it is defined."""
+    if mask.kind == "name":
+        decl = env.declaration(mask)
+        if decl is not None:
+            return f"{mask.op} ({decl.type or 'declared'})", (Related(path, decl.line, f"{mask.op} is declared here"),)
+        if mask.op in env.params:
+            kind = env.params[mask.op][1].type
+            return f"parameter {mask.op} ({kind})", (Related(path, env.function.span.line, "parameter of this function"),)
+        found = env.unit.constants.get(mask.op)
+        if found:
+            return mask.op, (Related(path, found[0].span.line, f"{mask.op} is defined here"),)
+        return mask.op, ()
+    if mask.kind == "num":
+        return mask.op, ()
+    if mask.kind == "unary" and mask.args[0].kind == "num":
+        return mask.op + mask.args[0].op, ()
+    return "the expression", ()

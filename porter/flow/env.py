@@ -1,0 +1,419 @@
+"""Evaluation: what an expression of a function is to a warp, following definitions, parameters, macros and helper functions."""
+
+from __future__ import annotations
+
+import re
+
+from porter.flow import number, values
+from porter.flow.expr import Expr, walk
+from porter.flow.function import Event, Function
+from porter.flow.unit import Definition, Unit, unit_of
+from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, Value
+from porter.model import Live, Span
+from porter.parse import Parsed
+
+MAX_CHASE = 24  # names followed one behind the other
+LANE_NAME = re.compile(
+    r"(?:\w+_)?(?:lane|lane_?id|lane_?idx|lane_?index|lid_in_warp|tid_?in_?warp|thread_?in_?warp|warp_?lane|in_?warp_?id)\Z", re.I
+)
+WARP_NAME = re.compile(r"(?:\w+_)?(?:warp|wid|warp_?id|warp_?idx|warp_?index|warp_?num|warp_?rank)\Z", re.I)
+THREAD_NAME = re.compile(r"(?:\w+_)?(?:tid|thread_?id|thread_?idx|t_?idx|thread_?rank|tidx|local_?tid|tid_x)\Z", re.I)
+WIDTH_NAME = re.compile(
+    r"(?:k|c|g|cu|cuda|gpu|the|max|num|log)?_?(?:\w*_)?(?:warp_?size|warp_?sz|size_?of_?warp|warp_?width|warp_?threads?|threads?_?(?:per|in)_?(?:a_)?warp|wave_?size"
+    r"|lanes_?per_?warp|num_?lanes|warpsize|wrapsize|wavefront_?size)_?\Z",
+    re.I,
+)
+BALLOTS = frozenset({"__ballot_sync", "__ballot", "__activemask", "__match_any_sync", "__match_all_sync", "__match_any", "__match_all"})
+HARDWARE_NAMES = frozenset({"warpSize", "WARPSIZE_HW", "CUB_PTX_WARP_THREADS", "CUB_WARP_THREADS", "__AMDGCN_WAVEFRONT_SIZE"})
+LANE_CALLS = frozenset({"__lane_id", "__laneid", "laneid", "LaneId", "getLaneId", "lane_id", "get_lane_id", "get_laneid"})
+LANE_MASKS = re.compile(r"%+lanemask_(\w\w)")
+
+
+class Env:
+    """A function with what its names mean. Values are kept by the identity of the expression."""
+
+    def __init__(self, unit: Unit, function: Function, program: Program) -> None:
+        """An environment for ``function`` in ``unit``."""
+        self.unit, self.function, self.program = unit, function, program
+        self.decls: dict[str, list[Event]] = {}
+        self.assigns: dict[str, list[Event]] = {}
+        self.asm: dict[str, Value] = {}
+        self.params = {param.name: (i, param) for i, param in enumerate(function.params)}
+        self.templates = {param.name: param for param in function.templates}
+        self._known: dict[int, Value] = {}
+        self._names: dict[tuple[str, int], Value] = {}
+        self._busy: set[str] = set()
+        for event in function.events:
+            self._note(event)
+
+    def _note(self, event: Event) -> None:
+        if event.kind == "decl":
+            self.decls.setdefault(event.name, []).append(event)
+        elif event.kind == "assign" and event.target is not None and event.target.kind == "name":
+            self.assigns.setdefault(event.target.op, []).append(event)
+        elif event.kind == "asm" and event.value is not None:
+            self._note_asm(event)
+
+    def _note_asm(self, event: Event) -> None:
+        if "laneid" in event.op:
+            made = Value("lane", width=HARDWARE, via="laneid")
+        elif LANE_MASKS.search(event.op):
+            made = Value("mask", bits=32, via="lanemask")
+        elif "%tid" in event.op:
+            made = Value("tid")
+        else:
+            return
+        if event.value is None:
+            return
+        for part in walk(event.value):
+            if part.kind == "name":
+                self.asm[part.op] = made
+                return
+
+    def live(self, line: int) -> bool:
+        """False for lines that an AMD build never compiles."""
+        return self.unit.parsed.live(line) is not Live.NO
+
+    def value(self, expr: Expr | None, depth: int = 0) -> Value:
+        """What an expression is."""
+        if expr is None or depth > MAX_CHASE * 3:
+            return OTHER
+        key = id(expr)
+        known = self._known.get(key)
+        if known is None:
+            known = self._evaluate(expr, depth)
+            self._known[key] = known
+        return known
+
+    def _evaluate(self, expr: Expr, depth: int) -> Value:
+        kind = expr.kind
+        if kind == "num":
+            parsed = number.parse(expr.op)
+            return values.const(*parsed) if parsed is not None else OTHER
+        if kind == "name":
+            return self.name(expr, depth)
+        if kind == "binary":
+            return values.binary(expr.op, self.value(expr.args[0], depth + 1), self.value(expr.args[1], depth + 1))
+        if kind == "unary":
+            return values.unary(expr.op, self.value(expr.args[0], depth + 1))
+        if kind == "cast":
+            return self._cast(expr, depth)
+        if kind == "call":
+            return self._call(expr, depth)
+        if kind == "method":
+            return self._method(expr, depth)
+        if kind == "field":
+            return self._field(expr)
+        if kind == "cond" and len(expr.args) == 3:
+            return self._either(expr, depth)
+        if kind == "index":
+            return self._element(expr, depth)
+        return OTHER
+
+    def _cast(self, expr: Expr, depth: int) -> Value:
+        inner = self.value(expr.args[0], depth + 1) if expr.args else OTHER
+        bits = number.type_bits(expr.op)
+        return inner.but(bits=bits) if bits else inner
+
+    def _either(self, expr: Expr, depth: int) -> Value:
+        a, b = self.value(expr.args[1], depth + 1), self.value(expr.args[2], depth + 1)
+        if a.kind == b.kind:
+            return a
+        if "mask" in (a.kind, b.kind):
+            return a if a.kind == "mask" else b
+        return Value("other", bits=a.bits if a.bits == b.bits else 0)
+
+    def _element(self, expr: Expr, depth: int) -> Value:
+        owner = expr.args[0]
+        while owner.kind == "index":
+            owner = owner.args[0]
+        if owner.kind == "name":
+            decl = self.declaration(owner)
+            if decl is not None:
+                return Value("other", bits=number.type_bits(decl.type.rstrip("*&")))
+        return OTHER
+
+    def _field(self, expr: Expr) -> Value:
+        name = expr.op
+        if name == "warpSize":
+            return Value("hw", 0, via="property")
+        return self._by_name(name)
+
+    def declaration(self, name: Expr) -> Event | None:
+        """The declaration that a name refers to at its place, if it is local."""
+        found = self.decls.get(name.op)
+        if not found:
+            return None
+        best: Event | None = None
+        for event in found:
+            if event.line <= name.line <= event.scope_end and (best is None or event.line >= best.line):
+                best = event
+        return best if best is not None else found[0]
+
+    def name(self, expr: Expr, depth: int = 0) -> Value:
+        """What a name stands for."""
+        text = expr.op
+        if text.startswith("threadIdx."):
+            return Value("tid", via=text[-1])
+        if text.startswith("blockDim."):
+            return Value("block_size", via=text[-1])
+        if text.startswith(("blockIdx.", "gridDim.")):
+            return Value("block")
+        if text in HARDWARE_NAMES and text not in self.unit.constants and text not in self.decls:
+            return Value("hw", 0, via=text)
+        decl = self.declaration(expr)
+        key = (text, decl.line if decl is not None else 0)
+        known = self._names.get(key)
+        if known is not None:
+            return known
+        if text in self._busy or len(self._busy) > MAX_CHASE:
+            return OTHER
+        self._busy.add(text)
+        try:
+            known = self._resolve(expr, decl, depth)
+        finally:
+            self._busy.discard(text)
+        self._names[key] = known
+        return known
+
+    def _resolve(self, expr: Expr, decl: Event | None, depth: int) -> Value:
+        text = expr.op
+        if text in self.asm:
+            return self.asm[text]
+        if decl is not None:
+            return self._local(text, decl, depth)
+        if text in self.params:
+            return self._parameter(text, depth)
+        template = self.templates.get(text)
+        if template is not None:
+            return self._template(text, template.default, depth)
+        found = self.program.constant(self.unit, expr.name if text not in self.unit.constants else text)
+        if found is not None:
+            return found
+        assigned = self.assigns.get(text)
+        if assigned:
+            return self._assigned(text, assigned, OTHER, depth)
+        return self._by_name(expr.name)
+
+    def _local(self, text: str, decl: Event, depth: int) -> Value:
+        bits = number.type_bits(decl.type)
+        first = self.value(decl.value, depth + 1) if decl.value is not None else OTHER
+        if decl.value is not None and decl.value.kind == "list" and len(decl.value.args) == 1:
+            first = self.value(decl.value.args[0], depth + 1)
+        constant = "const" in decl.type
+        if first.kind == "const" and constant and not first.symbols:
+            first = first.but(symbols=(text,))
+        later = [event for event in self.assigns.get(text, ()) if decl.line <= event.line <= decl.scope_end and self.live(event.line)]
+        made = self._assigned(text, later, first, depth)
+        if made.kind == "const" and later and not constant:
+            made = Value("variable", made.num, bits=made.bits)
+        if made.kind == "other":
+            made = self._by_name(text).but(bits=bits)
+        return made.but(bits=bits) if bits else made
+
+    def _assigned(self, text: str, events: list[Event], first: Value, depth: int) -> Value:
+        made = first
+        for event in events:
+            if event.op == "=" and event.value is not None:
+                value = self.value(event.value, depth + 1)
+            elif event.op in ("|=", "&=", "+=", "-=", "^=", ">>=", "<<=", "%=", "/=") and made.kind != "const" and event.value is not None:
+                value = values.binary(event.op[:-1], made, self.value(event.value, depth + 1))
+                if value.kind == "other":
+                    continue
+            else:
+                continue
+            if made.kind in ("other", "const", "variable") or value.kind == "mask":
+                made = value
+        return made
+
+    def _parameter(self, text: str, depth: int) -> Value:
+        place, param = self.params[text]
+        bits = number.type_bits(param.type)
+        made = OTHER
+        if "*" not in param.type:
+            made = self.program.argument(self.function, place, depth)
+        if made.kind == "other" and param.default is not None:
+            made = self.value(param.default, depth + 1)
+        if made.kind == "other":
+            made = self._by_name(text)
+        return made.but(bits=bits) if bits else made
+
+    def _template(self, text: str, default: Expr | None, depth: int) -> Value:
+        made = self.value(default, depth + 1) if default is not None else OTHER
+        if made.kind == "const":
+            return made.but(symbols=(text, *made.symbols))
+        return self._by_name(text)
+
+    def _by_name(self, text: str) -> Value:
+        if WIDTH_NAME.match(text) and not text.lower().startswith("log"):
+            return Value("named_width", 0, symbols=(text,), proven=False)
+        if LANE_NAME.match(text):
+            return Value("lane", width=UNKNOWN_WIDTH, proven=False, via="name")
+        if WARP_NAME.match(text):
+            return Value("warp", width=UNKNOWN_WIDTH, proven=False, via="name")
+        if THREAD_NAME.match(text):
+            return Value("tid", proven=False, via="name")
+        return OTHER
+
+    def _call(self, expr: Expr, depth: int) -> Value:
+        name = expr.name
+        if name in BALLOTS:
+            return Value("mask", bits=64, via=name)
+        if name in ("min", "max", "fminf", "std::min", "std::max") and len(expr.args) == 2:
+            a, b = self.value(expr.args[0], depth + 1), self.value(expr.args[1], depth + 1)
+            if a.kind == "const" and b.kind == "const" and a.num is not None and b.num is not None:
+                return a.but(num=min(a.num, b.num) if name.endswith("min") else max(a.num, b.num), symbols=(*a.symbols, *b.symbols))
+            return a if a.kind not in ("const", "other") else b.but(kind="other") if b.kind == "const" else b
+        if name in ("__popc", "__ffs", "__clz", "__popcll", "__ffsll", "__clzll", "__brev", "__brevll"):
+            return Value("other", bits=32)
+        if name in ("__shfl_sync", "__shfl", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync") and len(expr.args) >= 2:
+            inner = self.value(expr.args[1 if name.endswith("_sync") else 0], depth + 1)
+            return inner if inner.kind == "mask" else Value("other", bits=inner.bits)
+        if name in ("tiled_partition", "thread_block_tile") and expr.targs:
+            size = self.value(expr.targs[0], depth + 1)
+            return Value("tile", num=size.num, width=size.num or UNKNOWN_WIDTH, symbols=size.symbols)
+        if name == "coalesced_threads":
+            return Value("tile", width=HARDWARE, via="coalesced")
+        made = self.program.returned(self.unit, name, depth)
+        if made.kind != "other":
+            return made
+        if name in LANE_CALLS:
+            return Value("lane", width=HARDWARE, via="laneid", proven=name.startswith("__"))
+        if any(self.value(arg, depth + 1).kind == "tid" for arg in expr.args[:1]) and name in ("__builtin_expect", "__ldg"):
+            return self.value(expr.args[0], depth + 1)
+        return self._by_name(name)
+
+    def _method(self, expr: Expr, depth: int) -> Value:
+        owner = self.value(expr.args[0], depth + 1)
+        if owner.kind == "tile":
+            if expr.op == "thread_rank":
+                return Value("lane", width=owner.width, via="tile", symbols=owner.symbols)
+            if expr.op == "meta_group_rank":
+                return Value("warp", width=owner.width, via="tile", symbols=owner.symbols)
+            if expr.op in ("ballot", "match_any", "match_all"):
+                return Value("mask", bits=32, via="tile", width=owner.width)
+            if expr.op in ("size", "num_threads") and owner.num is not None:
+                return values.const(owner.num, 32, owner.symbols)
+        if expr.op == "thread_rank":
+            return Value("tid")
+        return self._by_name(expr.op)
+
+
+def program_of(parsed: Parsed, index: object = None) -> Program:
+    """The environments of a file, made at the first call and kept with the parse."""
+    found = parsed.extra.get("flow_program")
+    if not isinstance(found, Program):
+        found = Program(unit_of(parsed), index)
+        parsed.extra["flow_program"] = found
+    return found
+
+
+class Program:
+    """All functions of a unit with their environments, and what one says of another."""
+
+    def __init__(self, unit: Unit, index: object = None) -> None:
+        """The environments of a unit; ``index`` answers for other files."""
+        self.unit, self.index = unit, index
+        self.envs = [Env(unit, function, self) for function in unit.functions]
+        self._by_name: dict[str, list[Env]] = {}
+        for env in self.envs:
+            self._by_name.setdefault(env.function.name, []).append(env)
+        self._callers: dict[str, list[tuple[Env, Expr]]] | None = None
+        self._constants: dict[str, Value | None] = {}
+        self._returned: dict[str, Value] = {}
+        self._busy: set[str] = set()
+
+    def named(self, name: str) -> list[Env]:
+        """Environments of the functions and macros with this name."""
+        return self._by_name.get(name, [])
+
+    def callers(self, name: str) -> list[tuple[Env, Expr]]:
+        """Calls of a function in this file: who calls, and the call."""
+        if self._callers is None:
+            self._callers = {}
+            for env in self.envs:
+                for call in calls_of(env.function):
+                    if call.name in self._by_name:
+                        self._callers.setdefault(call.name, []).append((env, call))
+        return self._callers.get(name, [])
+
+    def argument(self, function: Function, place: int, depth: int) -> Value:
+        """What callers pass at a place, where all that can be told agree."""
+        if depth > MAX_CHASE:
+            return OTHER
+        made = OTHER
+        for env, call in self.callers(function.name)[:12]:
+            if place < len(call.args) and env.function is not function:
+                value = env.value(call.args[place], depth + 4)
+                if value.kind == "other":
+                    continue
+                if made.kind == "other":
+                    made = value
+                elif (value.kind, value.num, value.width) != (made.kind, made.num, made.width):
+                    return made if made.kind == value.kind and made.kind != "const" else OTHER
+        return made
+
+    def returned(self, unit: Unit, name: str, depth: int) -> Value:
+        """What a function or macro of this file gives back."""
+        if name in self._returned:
+            return self._returned[name]
+        if name in self._busy or depth > MAX_CHASE:
+            return OTHER
+        self._busy.add(name)
+        made = OTHER
+        for env in self.named(name):
+            for event in env.function.events:
+                if event.value is None or not env.live(event.line):
+                    continue
+                if event.kind == "return" or (env.function.side == "macro" and event.kind == "eval"):
+                    value = env.value(event.value, depth + 1)
+                    bits = number.type_bits(env.function.returns)
+                    if value.kind not in ("other", "bool"):
+                        made = value.but(bits=bits) if bits and value.kind == "mask" else value
+        self._busy.discard(name)
+        self._returned[name] = made
+        return made
+
+    def constant(self, unit: Unit, name: str) -> Value | None:
+        """Value of a named constant of the file or of the files it knows, as an AMD build sees it."""
+        if name in self._constants:
+            return self._constants[name]
+        self._constants[name] = None  # a macro that names itself ends here
+        live = [d for d in unit.constants.get(name, ()) if unit.parsed.live(d.span.line) is not Live.NO]
+        made = self._of_definition(live[0]) if live else None
+        if made is None:
+            made = self._elsewhere(name)
+        self._constants[name] = made
+        return made
+
+    def _of_definition(self, definition: Definition) -> Value | None:
+        made = Evaluator(self.unit, self).value(definition.value)
+        bits = number.type_bits(definition.type)
+        if made.kind in ("other", "named_width") and not bits:
+            return None
+        made = made.but(symbols=tuple(dict.fromkeys((definition.name, *made.symbols)))[:4])
+        return made.but(bits=bits) if bits else made
+
+    def _elsewhere(self, name: str) -> Value | None:
+        return None
+
+
+class Evaluator(Env):
+    """An environment without a function: for macros and constants at file level."""
+
+    def __init__(self, unit: Unit, program: Program) -> None:
+        """An empty function in the unit."""
+        super().__init__(unit, Function("", "host", _NOWHERE), program)
+
+
+_NOWHERE = Span(0, 0, 0, 0)
+
+
+def calls_of(function: Function) -> list[Expr]:
+    """All calls in a function, in source order."""
+    found = []
+    for event in function.events:
+        for root in (event.target, event.value):
+            if root is not None:
+                found += [part for part in walk(root) if part.kind == "call"]
+    return found

@@ -1,0 +1,262 @@
+"""Expressions of CUDA C++ as small plain values, built from the syntax tree of tree-sitter once and read by everything after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from porter.model import Span
+
+MAX_DEPTH = 120  # deeper nesting than this is not written by people; what lies below becomes an opaque expression
+CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "bit_cast"})
+TYPE_CALLS = frozenset({"int", "unsigned", "uint32_t", "int32_t", "uint64_t", "int64_t", "size_t", "long", "short", "uint", "char"})
+
+
+class Expr(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """One expression. ``kind`` is num, name, field, binary, unary, call, method, index, cond, cast, assign, list or other.
+
+    ``op`` is the operator, the literal, the name (qualified as written, template arguments removed) or the type of a cast;
+    ``args`` are the operands, of a call its arguments, of a method the object and then the arguments; ``targs`` are template
+    arguments; ``shape`` holds the expressions inside <<< >>>.
+    """
+
+    kind: str
+    op: str
+    args: tuple[Expr, ...]
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    targs: tuple[Expr, ...] = ()
+    shape: tuple[Expr, ...] = ()
+
+    @property
+    def span(self) -> Span:
+        """Where the expression stands."""
+        return Span(self.line, self.column, self.end_line, self.end_column)
+
+    @property
+    def name(self) -> str:
+        """The last component of a qualified name."""
+        return self.op.rpartition("::")[2]
+
+
+class Origin(msgspec.Struct, frozen=True, gc=False):
+    """Shift of a text that was parsed on its own: rows to add, and columns to add on its first row."""
+
+    row: int = 0
+    column: int = 0
+
+
+HERE = Origin()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and all its parts, outermost first, left to right."""
+    stack = [expr]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed(top.shape))
+        stack.extend(reversed(top.args))
+
+
+def text_of(node: Any) -> str:
+    """Source text of a node, as far as it is UTF-8."""
+    return bytes(node.text).decode("utf-8", "replace") if node.text else ""
+
+
+def build(node: Any, at: Origin = HERE, depth: int = 0) -> Expr:
+    """The expression that a syntax node stands for; parentheses vanish, what is unknown becomes kind ``other``."""
+    if depth > MAX_DEPTH:
+        return _make(node, at, "other", "")
+    maker = MAKERS.get(node.type)
+    if maker is not None:
+        return maker(node, at, depth)
+    children = tuple(build(child, at, depth + 1) for child in node.named_children) if node.named_child_count <= 64 else ()
+    return _make(node, at, "other", node.type, children)
+
+
+def _make(
+    node: Any, at: Origin, kind: str, op: str, args: tuple[Expr, ...] = (), targs: tuple[Expr, ...] = (), shape: tuple[Expr, ...] = ()
+) -> Expr:
+    row, column = node.start_point
+    end_row, end_column = node.end_point
+    if at is not HERE:
+        column += at.column if row == 0 else 0
+        end_column += at.column if end_row == 0 else 0
+        row += at.row
+        end_row += at.row
+    return Expr(kind, op, args, row + 1, column + 1, end_row + 1, end_column + 1, targs, shape)
+
+
+def _number(node: Any, at: Origin, depth: int) -> Expr:
+    return _make(node, at, "num", text_of(node))
+
+
+def _name(node: Any, at: Origin, depth: int) -> Expr:
+    return _make(node, at, "name", text_of(node))
+
+
+def _inside(node: Any, at: Origin, depth: int) -> Expr:
+    children = [child for child in node.named_children if child.type != "comment"]
+    if len(children) == 1:
+        return build(children[0], at, depth + 1)
+    return _make(node, at, "other", node.type, tuple(build(child, at, depth + 1) for child in children))
+
+
+def _binary(node: Any, at: Origin, depth: int) -> Expr:
+    left, right, sign = node.child_by_field_name("left"), node.child_by_field_name("right"), node.child_by_field_name("operator")
+    if left is None or right is None or sign is None:
+        return _make(node, at, "other", node.type)
+    parts = (build(left, at, depth + 1), build(right, at, depth + 1))
+    kind = "assign" if node.type == "assignment_expression" else "binary"
+    return _make(node, at, kind, sign.type, parts)
+
+
+def _unary(node: Any, at: Origin, depth: int) -> Expr:
+    operand, sign = node.child_by_field_name("argument"), node.child_by_field_name("operator")
+    if operand is None or sign is None:
+        return _make(node, at, "other", node.type)
+    op = sign.type
+    if node.type == "update_expression":
+        return _make(node, at, "assign", op, (build(operand, at, depth + 1),))
+    return _make(node, at, "unary", op, (build(operand, at, depth + 1),))
+
+
+def _condition(node: Any, at: Origin, depth: int) -> Expr:
+    names = ("condition", "consequence", "alternative")
+    parts = [child for name in names if (child := node.child_by_field_name(name)) is not None]
+    return _make(node, at, "cond", "?", tuple(build(part, at, depth + 1) for part in parts))
+
+
+def _field(node: Any, at: Origin, depth: int) -> Expr:
+    owner, member = node.child_by_field_name("argument"), node.child_by_field_name("field")
+    if owner is None or member is None:
+        return _make(node, at, "other", node.type)
+    if owner.type == "identifier":
+        full = f"{text_of(owner)}.{text_of(member)}"
+        if full in BUILTIN_FIELDS:
+            return _make(node, at, "name", full)
+    name, targs = _callee_name(member, at, depth)
+    return _make(node, at, "field", name, (build(owner, at, depth + 1),), targs)
+
+
+BUILTIN_FIELDS = frozenset(f"{name}.{axis}" for name in ("threadIdx", "blockIdx", "blockDim", "gridDim") for axis in "xyz")
+
+
+def _callee_name(node: Any, at: Origin, depth: int) -> tuple[str, tuple[Expr, ...]]:
+    """A name without its template arguments, and these arguments."""
+    names: list[str] = []
+    targs: tuple[Expr, ...] = ()
+    while node is not None and depth <= MAX_DEPTH:
+        depth += 1
+        if node.type == "qualified_identifier":
+            scope = node.child_by_field_name("scope")
+            if scope is not None:
+                inner = scope.child_by_field_name("name") if scope.type == "template_type" else scope
+                names.append(text_of(inner))
+            node = node.child_by_field_name("name")
+        elif node.type in ("template_function", "template_type", "template_method"):
+            found = node.child_by_field_name("arguments")
+            targs = tuple(build(child, at, depth + 1) for child in found.named_children) if found is not None else ()
+            node = node.child_by_field_name("name")
+        elif node.type in ("dependent_name", "dependent_type") and node.named_child_count:
+            node = node.named_children[-1]
+        else:
+            names.append(text_of(node))
+            node = None
+    return "::".join(names), targs
+
+
+def _qualified(node: Any, at: Origin, depth: int) -> Expr:
+    name, targs = _callee_name(node, at, depth)
+    return _make(node, at, "name", name, (), targs)
+
+
+def _call(node: Any, at: Origin, depth: int) -> Expr:
+    callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    args = tuple(build(child, at, depth + 1) for child in given.named_children if child.type != "comment") if given is not None else ()
+    shape: tuple[Expr, ...] = ()
+    for child in node.named_children:
+        if child.type == "kernel_call_syntax":
+            shape = tuple(build(part, at, depth + 1) for part in child.named_children if part.type != "comment")
+    if callee is None:
+        return _make(node, at, "other", node.type, args)
+    if callee.type == "field_expression":
+        member = _field(callee, at, depth + 1)
+        return _make(node, at, "method", member.op, (*member.args, *args), member.targs)
+    if callee.type == "primitive_type":
+        return _make(node, at, "cast", text_of(callee), args[:1])
+    name, targs = _callee_name(callee, at, depth + 1)
+    if len(args) == 1 and name in CASTS:
+        return _make(node, at, "cast", _type_text(callee), args)
+    if len(args) == 1 and name.rpartition("::")[2] in TYPE_CALLS:
+        return _make(node, at, "cast", name, args)
+    return _make(node, at, "call", name, args, targs, shape)
+
+
+def _type_text(callee: Any) -> str:
+    found = callee.child_by_field_name("arguments")
+    return text_of(found).strip("<> ") if found is not None else ""
+
+
+def _cast(node: Any, at: Origin, depth: int) -> Expr:
+    kind, value = node.child_by_field_name("type"), node.child_by_field_name("value")
+    if value is None:
+        return _make(node, at, "other", node.type)
+    return _make(node, at, "cast", text_of(kind) if kind is not None else "", (build(value, at, depth + 1),))
+
+
+def _index(node: Any, at: Origin, depth: int) -> Expr:
+    owner, where = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+    if owner is None:
+        return _make(node, at, "other", node.type)
+    places = where.named_children if where is not None else []
+    return _make(node, at, "index", "[]", (build(owner, at, depth + 1), *(build(place, at, depth + 1) for place in places)))
+
+
+def _descriptor(node: Any, at: Origin, depth: int) -> Expr:
+    children = node.named_children
+    if len(children) == 1:
+        return build(children[0], at, depth + 1)
+    return _make(node, at, "other", text_of(node)[:80])
+
+
+def _list(node: Any, at: Origin, depth: int) -> Expr:
+    return _make(node, at, "list", "{}", tuple(build(child, at, depth + 1) for child in node.named_children[:64]))
+
+
+MAKERS = {
+    "number_literal": _number,
+    "char_literal": _number,
+    "true": _name,
+    "false": _name,
+    "identifier": _name,
+    "field_identifier": _name,
+    "type_identifier": _name,
+    "primitive_type": _name,
+    "sized_type_specifier": _name,
+    "namespace_identifier": _name,
+    "parenthesized_expression": _inside,
+    "condition_clause": _inside,
+    "binary_expression": _binary,
+    "assignment_expression": _binary,
+    "unary_expression": _unary,
+    "pointer_expression": _unary,
+    "update_expression": _unary,
+    "conditional_expression": _condition,
+    "field_expression": _field,
+    "call_expression": _call,
+    "qualified_identifier": _qualified,
+    "template_function": _qualified,
+    "template_type": _qualified,
+    "dependent_type": _qualified,
+    "cast_expression": _cast,
+    "subscript_expression": _index,
+    "type_descriptor": _descriptor,
+    "initializer_list": _list,
+    "argument_list": _list,
+}

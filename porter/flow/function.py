@@ -1,0 +1,328 @@
+"""A function as a flat list of events in source order: declarations, assignments, evaluations, exits, with what guards them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from porter.flow.expr import HERE, Expr, Origin, build, text_of
+from porter.model import Span
+
+MAX_EVENTS = 20_000  # of one function; what machines generate beyond this is cut
+
+
+class Guard(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A condition that holds (``sense``) or does not where an event stands."""
+
+    condition: Expr
+    sense: bool
+    constexpr: bool = False
+
+
+class Loop(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A loop: the variable it counts, where that starts, its condition, its step and its lines."""
+
+    variable: str
+    start: Expr | None
+    condition: Expr | None
+    step: Expr | None
+    line: int
+    end_line: int
+
+
+class Event(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """One thing that happens. ``kind`` is decl, assign, eval, return, exit, case or alias.
+
+    A decl has name, type, extents, init and the last line of its scope; an assign has a target and a value, and op is the
+    operator. ``value`` is None where there is nothing to evaluate.
+    """
+
+    kind: str
+    line: int
+    name: str = ""
+    type: str = ""
+    op: str = ""
+    target: Expr | None = None
+    value: Expr | None = None
+    extents: tuple[Expr, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    scope_end: int = 0
+    span: Span = Span(0, 0, 0, 0)
+
+
+class Parameter(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A parameter of a function, a template or a macro; ``default`` where it has one."""
+
+    name: str
+    type: str = ""
+    default: Expr | None = None
+
+
+class Function(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A function, method, or function-like macro. ``side`` is kernel, device, both, host or macro."""
+
+    name: str
+    side: str
+    span: Span
+    params: tuple[Parameter, ...] = ()
+    templates: tuple[Parameter, ...] = ()
+    bounds: tuple[Expr, ...] = ()
+    returns: str = ""
+    events: tuple[Event, ...] = ()
+
+    @property
+    def on_device(self) -> bool:
+        """True for what may run on the GPU."""
+        return self.side != "host"
+
+
+class _Work(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A node still to be read, with what surrounds it."""
+
+    node: Any
+    guards: tuple[Guard, ...]
+    loops: tuple[Loop, ...]
+    scope_end: int
+
+
+TYPE_WORDS = frozenset({
+    "type_qualifier", "storage_class_specifier", "primitive_type", "type_identifier", "template_type", "qualified_identifier",
+    "dependent_type",
+})  # fmt: skip
+LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
+
+
+class Reader:
+    """Reads one body; iterative, so that no nesting can exhaust the stack."""
+
+    def __init__(self, at: Origin = HERE) -> None:
+        """A reader whose rows and columns are shifted by ``at``."""
+        self.at = at
+        self.events: list[Event] = []
+        self.stack: list[_Work] = []
+
+    def read(self, body: Any) -> tuple[Event, ...]:
+        """The events of a body, in source order."""
+        self.stack = [_Work(body, (), (), self.line(body.end_point[0]))]
+        while self.stack and len(self.events) < MAX_EVENTS:
+            self._step(self.stack.pop())
+        return tuple(self.events)
+
+    def line(self, row: int) -> int:
+        """Line number of a row."""
+        return row + 1 + self.at.row
+
+    def _step(self, work: _Work) -> None:
+        kind = work.node.type
+        handler = HANDLERS.get(kind)
+        if handler is not None:
+            handler(self, work)
+        elif kind.endswith("_expression") or kind in ("identifier", "number_literal"):
+            self._expression(work, work.node)
+        elif kind not in ("comment", "preproc_def", "preproc_function_def", "preproc_call"):
+            self._children(work, work.node)
+
+    def _push(self, work: _Work, nodes: list[Any], guards: tuple[Guard, ...], loops: tuple[Loop, ...], end: int) -> None:
+        self.stack.extend(_Work(node, guards, loops, end) for node in reversed(nodes))
+
+    def _children(self, work: _Work, node: Any) -> None:
+        self._push(work, list(node.named_children), work.guards, work.loops, work.scope_end)
+
+    def _block(self, work: _Work) -> None:
+        self._push(work, list(work.node.named_children), work.guards, work.loops, self.line(work.node.end_point[0]))
+
+    def emit(self, work: _Work, kind: str, node: Any, **fields: Any) -> None:
+        """Append an event."""
+        row, column = node.start_point
+        end_row, end_column = node.end_point
+        span = Span(self.line(row), column + 1, self.line(end_row), end_column + 1)
+        self.events.append(Event(kind, span.line, guards=work.guards, loops=work.loops, scope_end=work.scope_end, span=span, **fields))
+
+    def _expression(self, work: _Work, node: Any) -> None:
+        if node.type == "lambda_expression":
+            body = node.child_by_field_name("body")
+            if body is not None:
+                self._push(work, [body], work.guards, work.loops, work.scope_end)
+            return
+        if node.type == "comma_expression":
+            self._children(work, node)
+            return
+        self._evaluate(work, node, build(node, self.at))
+
+    def _evaluate(self, work: _Work, node: Any, value: Expr) -> None:
+        if value.kind == "assign":
+            right = value.args[1] if len(value.args) == 2 else None
+            self.emit(work, "assign", node, op=value.op, target=value.args[0], value=right)
+        else:
+            self.emit(work, "eval", node, value=value)
+        self._lambdas(work, node)
+
+    def _lambdas(self, work: _Work, node: Any) -> None:
+        text = node.text or b""
+        if b"[" not in text or (b"[&" not in text and b"[=" not in text and b"[]" not in text and b"](" not in text):
+            return
+        pending = list(reversed(node.named_children))
+        while pending:
+            child = pending.pop()
+            if child.type == "lambda_expression":
+                body = child.child_by_field_name("body")
+                if body is not None:
+                    self.stack.append(_Work(body, work.guards, work.loops, self.line(body.end_point[0])))
+            else:
+                pending.extend(reversed(child.named_children))
+
+    def _declaration(self, work: _Work) -> None:
+        node = work.node
+        kind = type_of(node)
+        for child in node.children_by_field_name("declarator"):
+            self._declare(work, child, kind)
+
+    def _declare(self, work: _Work, node: Any, kind: str) -> None:
+        value: Expr | None = None
+        whole = node
+        if node.type == "init_declarator":
+            found = node.child_by_field_name("value")
+            if found is not None and found.type != "lambda_expression":
+                value = build(found, self.at)
+            node = node.child_by_field_name("declarator")
+        extents: list[Expr] = []
+        while node is not None and node.type not in ("identifier", "field_identifier"):
+            if node.type == "array_declarator":
+                size = node.child_by_field_name("size")
+                if size is not None:
+                    extents.insert(0, build(size, self.at))
+            elif node.type in ("pointer_declarator", "reference_declarator"):
+                kind += "*" if node.type == "pointer_declarator" else "&"
+            inner = node.child_by_field_name("declarator")
+            node = inner if inner is not None else (node.named_children[0] if node.named_child_count else None)
+        if node is None:
+            return
+        self.emit(work, "decl", whole, name=text_of(node), type=kind, value=value, extents=tuple(extents))
+        self._lambdas(work, whole)
+
+    def _alias(self, work: _Work) -> None:
+        node = work.node
+        name, kind = node.child_by_field_name("name"), node.child_by_field_name("type")
+        if node.type == "type_definition":
+            name = node.child_by_field_name("declarator")
+        if name is not None and kind is not None:
+            self.emit(work, "alias", node, name=text_of(name), value=build(kind, self.at))
+
+    def _return(self, work: _Work) -> None:
+        children = [child for child in work.node.named_children if child.type != "comment"]
+        value = build(children[0], self.at) if children else None
+        self.emit(work, "return", work.node, value=value)
+        if children:
+            self._lambdas(work, work.node)
+
+    def _exit(self, work: _Work) -> None:
+        self.emit(work, "exit", work.node, op=work.node.type)
+
+    def _if(self, work: _Work) -> None:
+        node = work.node
+        found = node.child_by_field_name("condition")
+        if found is None:
+            self._children(work, node)
+            return
+        condition = build(found, self.at)
+        self._evaluate(work, found, condition)
+        constant = any(child.type == "constexpr" for child in node.children[:3])
+        other = node.child_by_field_name("alternative")
+        if other is not None:
+            self._push(work, [other], (*work.guards, Guard(condition, False, constant)), work.loops, work.scope_end)
+        then = node.child_by_field_name("consequence")
+        if then is not None:
+            self._push(work, [then], (*work.guards, Guard(condition, True, constant)), work.loops, work.scope_end)
+
+    def _loop(self, work: _Work) -> None:
+        node = work.node
+        end = self.line(node.end_point[0])
+        first, body = node.child_by_field_name("initializer"), node.child_by_field_name("body")
+        found, step = node.child_by_field_name("condition"), node.child_by_field_name("update")
+        condition = build(found, self.at) if found is not None else None
+        update = build(step, self.at) if step is not None else None
+        variable, start = self._counter(first, update)
+        loop = Loop(variable, start, condition, update, self.line(node.start_point[0]), end)
+        loops = (*work.loops, loop)
+        if body is not None:
+            self._push(work, [body], work.guards, loops, end)
+        inner = _Work(node, work.guards, loops, end)
+        if first is not None:
+            before = self.stack
+            self.stack = [_Work(first, work.guards, work.loops, end)]
+            while self.stack:
+                self._step(self.stack.pop())
+            self.stack = before
+        for part, value in ((found, condition), (step, update)):
+            if part is not None and value is not None:
+                self.emit(inner, "loop", part, value=value)
+        if body is None:
+            self._children(work, node)
+
+    def _counter(self, first: Any, update: Expr | None) -> tuple[str, Expr | None]:
+        """The variable that a loop's step changes, and the value with which it starts."""
+        variable = update.args[0].op if update is not None and update.kind == "assign" and update.args[0].kind == "name" else ""
+        nodes = list(first.named_children) if first is not None else []
+        if first is not None and first.type == "assignment_expression":
+            nodes = [first]
+        for child in nodes:
+            left = child.child_by_field_name("declarator") or child.child_by_field_name("left")
+            right = child.child_by_field_name("value") or child.child_by_field_name("right")
+            if left is not None and right is not None and (not variable or text_of(left) == variable):
+                return text_of(left), build(right, self.at)
+        return variable, None
+
+    def _case(self, work: _Work) -> None:
+        value = work.node.child_by_field_name("value")
+        if value is not None:
+            self.emit(work, "case", value, value=build(value, self.at))
+        self._push(
+            work, [c for c in work.node.named_children if value is None or c.id != value.id], work.guards, work.loops, work.scope_end
+        )
+
+    def _asm(self, work: _Work) -> None:
+        self.emit(work, "asm", work.node, op=text_of(work.node)[:400], value=build(work.node, self.at))
+
+    def _static_assert(self, work: _Work) -> None:
+        found = work.node.child_by_field_name("condition")
+        if found is not None:
+            self.emit(work, "static_assert", work.node, value=build(found, self.at))
+
+    def _nested(self, work: _Work) -> None:
+        """A function inside a function is a macro that opens a block, such as CUDA_KERNEL_LOOP(i, n) { ... }."""
+        body = work.node.child_by_field_name("body")
+        if body is not None:
+            self._push(work, [body], work.guards, work.loops, self.line(body.end_point[0]))
+
+
+def type_of(node: Any) -> str:
+    """Type of a declaration with its qualifiers, as written."""
+    words = []
+    for child in node.children:
+        if child.type in TYPE_WORDS or child.type.endswith("type_specifier"):
+            words.append(text_of(child))
+        elif child.type in ("init_declarator", "identifier", "array_declarator", "pointer_declarator"):
+            break
+    return " ".join(words)
+
+
+HANDLERS = {
+    "compound_statement": Reader._block,
+    "declaration": Reader._declaration,
+    "field_declaration": Reader._declaration,
+    "alias_declaration": Reader._alias,
+    "type_definition": Reader._alias,
+    "return_statement": Reader._return,
+    "break_statement": Reader._exit,
+    "continue_statement": Reader._exit,
+    "goto_statement": Reader._exit,
+    "if_statement": Reader._if,
+    "case_statement": Reader._case,
+    "gnu_asm_expression": Reader._asm,
+    "static_assert_declaration": Reader._static_assert,
+    "lambda_expression": lambda reader, work: reader._expression(work, work.node),
+    "function_definition": Reader._nested,
+    **dict.fromkeys(LOOPS, Reader._loop),
+}

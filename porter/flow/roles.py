@@ -1,0 +1,265 @@
+"""Roles: what each 32, mask, shuffle, vote and width in a function is for, as a list of uses that detectors judge."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from porter.flow.env import LANE_NAME, WARP_NAME, Env, Program
+from porter.flow.expr import Expr
+from porter.flow.function import Event, Loop
+from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
+
+SHUFFLES = {
+    "__shfl_sync": "idx", "__shfl_up_sync": "up", "__shfl_down_sync": "down", "__shfl_xor_sync": "xor",
+    "__shfl": "idx", "__shfl_up": "up", "__shfl_down": "down", "__shfl_xor": "xor",
+}  # fmt: skip
+VOTES = {
+    "__ballot_sync": "ballot", "__ballot": "ballot", "__any_sync": "any", "__any": "any", "__all_sync": "all", "__all": "all",
+    "__uni_sync": "all", "__match_any_sync": "match", "__match_all_sync": "match", "__activemask": "activemask",
+    "__reduce_add_sync": "reduce", "__reduce_min_sync": "reduce", "__reduce_max_sync": "reduce", "__reduce_and_sync": "reduce",
+    "__reduce_or_sync": "reduce", "__reduce_xor_sync": "reduce",
+}  # fmt: skip
+BARRIERS = frozenset({"__syncthreads", "__syncthreads_count", "__syncthreads_or", "__syncthreads_and", "__barrier_sync"})
+BIT_COUNTS = {"__popc": "__popcll", "__ffs": "__ffsll", "__clz": "__clzll", "__brev": "__brevll", "__fns": "__fns64"}
+CUB_WARP = re.compile(r"(?:\w+::)*(Warp(?:Reduce|Scan|MergeSort|Load|Store|Exchange))\b")
+
+
+class Use(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """One use. ``role`` is lane, warp, warps, shuffle, vote, syncwarp, halving, stride, tail, magic, shared, shared_index, hardware,
+    shape, bits, shift or compare; ``flavour`` is the sort within it (idx, up, down, xor, ballot, any …).
+    """
+
+    role: str
+    expr: Expr
+    event: Event
+    value: Value
+    flavour: str = ""
+    width: int = UNKNOWN_WIDTH
+    parent: Expr | None = None
+    loop: Loop | None = None
+
+
+class Uses(msgspec.Struct, frozen=True, eq=False):
+    """All uses of one function, with the names of what it calls."""
+
+    env: Env
+    found: tuple[Use, ...]
+    calls: frozenset[str]
+
+    def of(self, *roles: str) -> list[Use]:
+        """The uses with one of these roles, in source order, without those that an AMD build never compiles."""
+        return [use for use in self.found if use.role in roles and self.env.live(use.expr.line)]
+
+
+def uses_of(env: Env) -> Uses:
+    """The uses in a function."""
+    found: list[Use] = []
+    calls: set[str] = set()
+    for event in env.function.events:
+        if event.kind == "decl" and "__shared__" in event.type:
+            _shared(env, event, found)
+        for root in (event.target, event.value, *event.extents):
+            if root is not None:
+                _scan(env, event, root, found, calls)
+    for loop in _loops(env):
+        _loop(env, loop, found)
+    return Uses(env, tuple(found), frozenset(calls))
+
+
+def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str]) -> None:
+    stack: list[tuple[Expr, Expr | None]] = [(root, None)]
+    while stack:
+        expr, parent = stack.pop()
+        stack.extend((arg, expr) for arg in reversed(expr.args))
+        if expr.kind == "binary":
+            _binary(env, event, expr, parent, found)
+        elif expr.kind == "call":
+            calls.add(expr.name)
+            _call(env, event, expr, parent, found)
+        elif expr.kind == "name":
+            if expr.op == "warpSize" and env.value(expr).kind == "hw":
+                found.append(Use("hardware", expr, event, env.value(expr), parent=parent, width=HARDWARE))
+        elif expr.kind == "index":
+            _index(env, event, expr, found)
+
+
+def _binary(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
+    value = env.value(expr)
+    op = expr.op
+    if value.via == "gid" and value.kind in ("lane", "warp") and not _meant(event, parent):
+        return
+    if op in ("%", "&") and value.kind == "lane":
+        found.append(Use("lane", expr, event, value, width=value.width, parent=parent))
+    elif op in ("/", ">>") and value.kind in ("warp", "warps"):
+        found.append(Use(value.kind, expr, event, value, width=value.width, parent=parent))
+    elif op == "<<" and value.kind == "mask" and value.via == "lane-shift":
+        found.append(Use("shift", expr, event, value, width=value.width, parent=parent))
+    elif op in ("<", "<=", "==", "!=", ">", ">="):
+        _comparison(env, event, expr, found)
+
+
+def _meant(event: Event, parent: Expr | None) -> bool:
+    """True where an index within the grid is cut into lanes, not into words and bits: a name says so, or a leader is chosen."""
+    name = event.name or (event.target.op if event.target is not None and event.target.kind == "name" else "")
+    if name and (LANE_NAME.match(name) or WARP_NAME.match(name)):
+        return True
+    return parent is not None and parent.op == "==" and parent.args[1].op == "0"
+
+
+def _comparison(env: Env, event: Event, expr: Expr, found: list[Use]) -> None:
+    a, b = env.value(expr.args[0]), env.value(expr.args[1])
+    if b.kind in ("tid", "lane", "mask") and a.kind not in ("tid", "lane", "mask"):
+        a, b = b, a
+    if a.kind == "tid" and b.is_width and expr.op in ("<", ">=", "<=", ">"):
+        found.append(Use("tail", expr, event, b, width=b.as_width))
+    elif a.kind == "mask" and b.kind == "const" and b.num is not None and (b.num & 0xFFFFFFFF) == 0xFFFFFFFF and b.bits != 64:
+        found.append(Use("compare", expr, event, a))
+    elif a.kind == "lane" and b.kind == "const" and b.num in (15, 16, 24, 31, 32):
+        found.append(Use("magic", expr, event, a.but(num=b.num), width=a.width))
+
+
+def _call(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
+    name = expr.name
+    if name in SHUFFLES:
+        given = expr.args[1:] if name.endswith("_sync") else expr.args
+        width = env.value(given[2]) if len(given) > 2 else None
+        lanes = UNKNOWN_WIDTH if width is None else width.as_width if width.is_width or width.kind == "const" else UNKNOWN_WIDTH - 1
+        loop = event.loops[-1] if event.loops else None
+        delta = env.value(given[1]) if len(given) > 1 else Value("other")
+        found.append(Use("shuffle", expr, event, delta, SHUFFLES[name], lanes, parent, loop))
+        if delta.kind == "const" and delta.num == WARP // 2 and SHUFFLES[name] != "idx" and lanes == UNKNOWN_WIDTH:
+            found.append(Use("halving", given[1], event, delta, "step", WARP, expr))
+    elif name in VOTES:
+        found.append(Use("vote", expr, event, env.value(expr), VOTES[name], parent=parent))
+    elif name == "__syncwarp":
+        found.append(Use("syncwarp", expr, event, env.value(expr)))
+    elif name in BARRIERS:
+        found.append(Use("barrier", expr, event, env.value(expr)))
+    elif name in BIT_COUNTS and expr.args:
+        value = env.value(expr.args[0])
+        if value.kind == "mask":
+            found.append(Use("bits", expr, event, value, name))
+    elif expr.shape:
+        found.append(Use("shape", expr, event, Value("other")))
+
+
+def _index(env: Env, event: Event, expr: Expr, found: list[Use]) -> None:
+    owner = expr.args[0]
+    if owner.kind != "name" or len(expr.args) < 2:
+        return
+    value = env.value(expr.args[1])
+    if value.kind in ("lane", "warp"):
+        decl = env.declaration(owner)
+        if decl is not None and "__shared__" in decl.type:
+            found.append(Use("shared_index", expr, event, value, decl.name, value.width))
+
+
+def _shared(env: Env, event: Event, found: list[Use]) -> None:
+    for extent in event.extents:
+        value = env.value(extent)
+        if value.kind in ("hw", "hw_part", "named_width") or value.kind == "warps" or (value.kind == "const" and value.num == WARP):
+            found.append(Use("shared", extent, event, value, event.name, value.as_width))
+
+
+def loop_start(env: Env, loop: Loop) -> Value:
+    """The value with which a loop's variable starts."""
+    return env.value(loop.start) if loop.start is not None else Value("other")
+
+
+def steps(loop: Loop) -> tuple[str, Expr | None]:
+    """Operator and operand of a loop's step: ``o >>= 1`` and ``o = o / 2`` alike."""
+    step = loop.step
+    if step is None or step.kind != "assign":
+        return "", None
+    if len(step.args) < 2:
+        return step.op, None
+    if step.op == "=" and step.args[1].kind == "binary" and len(step.args[1].args) == 2:
+        return step.args[1].op + "=", step.args[1].args[1]
+    return step.op, step.args[1]
+
+
+def halves(loop: Loop) -> bool:
+    """True for a loop that halves its variable."""
+    op, operand = steps(loop)
+    return operand is not None and operand.kind == "num" and ((op == ">>=" and operand.op == "1") or (op == "/=" and operand.op == "2"))
+
+
+def doubles(loop: Loop) -> bool:
+    """True for a loop that doubles its variable."""
+    op, operand = steps(loop)
+    return operand is not None and operand.kind == "num" and ((op == "<<=" and operand.op == "1") or (op == "*=" and operand.op == "2"))
+
+
+def _loops(env: Env) -> list[Loop]:
+    """The loops of a function that hold anything, each once, in source order."""
+    seen: dict[int, Loop] = {}
+    for event in env.function.events:
+        for loop in event.loops:
+            seen.setdefault(id(loop), loop)
+    return list(seen.values())
+
+
+def _loop(env: Env, loop: Loop, found: list[Use]) -> None:
+    """What a loop is to a warp: a stride over its lanes, or the steps of a reduction or scan over shuffles."""
+    op, operand = steps(loop)
+    if loop.step is None or operand is None:
+        return
+    start = loop_start(env, loop)
+    inside = [use for use in found if use.role == "shuffle" and use.loop is loop]
+    event = Event("loop", loop.line, span=loop.step.span)
+    if op == "+=":
+        by = env.value(operand)
+        if start.kind in ("lane", "lane_ref", "warp") and (by.is_width or by.kind == "warps"):
+            width = by.as_width if by.is_width else by.width
+            found.append(
+                Use("stride", operand, event, start.but(symbols=(*start.symbols, *by.symbols)), start.kind, width, loop.step, loop)
+            )
+    elif inside and halves(loop):
+        if start.kind == "const" and start.num == WARP // 2:
+            found.append(Use("halving", loop.start or operand, event, start, "down", WARP, loop.step, loop))
+        elif start.kind in ("hw_part", "hw"):
+            found.append(Use("halving", loop.start or operand, event, start, "down", HARDWARE, loop.step, loop))
+    elif inside and doubles(loop) and loop.condition is not None and loop.condition.kind == "binary":
+        limit = env.value(loop.condition.args[1])
+        if limit.kind == "const" and limit.num in (WARP, WARP // 2, WARP - 1):
+            found.append(Use("halving", loop.condition.args[1], event, limit, "up", WARP, loop.condition, loop))
+        elif limit.kind in ("hw", "hw_part"):
+            found.append(Use("halving", loop.condition.args[1], event, limit, "up", HARDWARE, loop.condition, loop))
+
+
+def lane_like(value: Value) -> bool:
+    """True for lanes and what is a lane plus something."""
+    return value.kind in LANES
+
+
+def closure(program: Program, table: dict[str, list[Uses]], uses: Uses, depth: int = 3) -> list[Uses]:
+    """A function and the functions of the file that it calls, some levels deep, each once."""
+    seen = {id(uses): uses}
+    level = [uses]
+    for _ in range(depth):
+        following = []
+        for one in level:
+            for name in sorted(one.calls):
+                for other in table.get(name, ()):
+                    if id(other) not in seen:
+                        seen[id(other)] = other
+                        following.append(other)
+        level = following
+    return list(seen.values())
+
+
+def survey(program: Program) -> tuple[list[Uses], dict[str, list[Uses]]]:
+    """The uses of every function of a file that can run on a device, and the same by name; kept with the parse."""
+    extra = program.unit.parsed.extra
+    found = extra.get("flow_uses")
+    if found is None:
+        listed = [uses_of(env) for env in program.envs]
+        table: dict[str, list[Uses]] = {}
+        for uses in listed:
+            table.setdefault(uses.env.function.name, []).append(uses)
+        found = (listed, table)
+        extra["flow_uses"] = found
+    made: tuple[list[Uses], dict[str, list[Uses]]] = found
+    return made

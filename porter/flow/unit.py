@@ -1,0 +1,251 @@
+"""A source file as functions and named constants: the one place where the flow model is built, once for all detectors."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import msgspec
+import tree_sitter
+import tree_sitter_cuda
+
+from porter.flow.expr import HERE, Expr, Origin, build, text_of
+from porter.flow.function import Function, Parameter, Reader, type_of
+from porter.model import Span
+from porter.parse import Parsed
+
+QUERY = """
+(function_definition) @function
+(preproc_function_def) @macro
+(preproc_def) @define
+(enumerator) @enumerator
+(declaration) @declaration
+(field_declaration) @declaration
+(preproc_if) @test
+(preproc_elif) @test
+(static_assert_declaration) @assert
+"""
+CUES = re.compile(
+    rb"(?i:shfl|ballot|warp|lane|activemask|match_a|wave|tiled_partition|coalesced_threads|wmma)|_sync\b|cub::|<<<|volatile|atomicCAS"
+    rb"|\b(?:32|31|64|63|16|0x1[fF]|0x3[fF]|1024)[uUlL]*\b|>>=?\s*5\b|\bWS\b|0x[fF]{8}|cudaLaunchKernel|dim3|multiProcessor|Occupancy"
+)
+HEADS = re.compile(rb"\w+")
+MAX_BODY = 400_000  # bytes of one function; larger ones are tables or machine-made
+PLAIN_SCOPES = frozenset({
+    "translation_unit", "declaration_list", "field_declaration_list", "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif",
+    "template_declaration", "linkage_specification", "ERROR",
+})  # fmt: skip
+
+
+class Definition(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A named constant of the file: macro, constexpr, enumerator or default of a template parameter."""
+
+    name: str
+    kind: str
+    value: Expr
+    span: Span
+    type: str = ""
+
+
+class Unit(msgspec.Struct, frozen=True, eq=False):
+    """What a file holds that the detectors need. ``constants`` maps a name to its definitions, in source order."""
+
+    parsed: Parsed
+    functions: tuple[Function, ...]
+    constants: dict[str, tuple[Definition, ...]]
+    tests: tuple[Expr, ...]
+    asserts: tuple[Expr, ...]
+
+    def by_name(self, name: str) -> tuple[Function, ...]:
+        """Functions and function-like macros with this last name."""
+        return tuple(f for f in self.functions if f.name == name)
+
+
+@cache
+def _language() -> tree_sitter.Language:
+    return tree_sitter.Language(tree_sitter_cuda.language())
+
+
+@cache
+def _query() -> tree_sitter.Query:
+    return tree_sitter.Query(_language(), QUERY)
+
+
+def unit_of(parsed: Parsed) -> Unit:
+    """The flow model of a file, made at the first call and kept with the parse."""
+    found = parsed.extra.get("flow_unit")
+    if not isinstance(found, Unit):
+        found = _make(parsed)
+        parsed.extra["flow_unit"] = found
+    return found
+
+
+def _make(parsed: Parsed) -> Unit:
+    if parsed.tree is None:
+        return Unit(parsed, (), {}, (), ())
+    captures = tree_sitter.QueryCursor(_query()).captures(parsed.tree.root_node)
+    functions = [made for node in captures.get("function", ()) if (made := _function(node)) is not None]
+    functions += [made for node in captures.get("macro", ()) if (made := _macro(node)) is not None]
+    functions.sort(key=lambda function: function.span)
+    constants: dict[str, list[Definition]] = {}
+    for node in captures.get("define", ()):
+        _define(node, constants)
+    for node in captures.get("enumerator", ()):
+        _named(node, node.child_by_field_name("name"), node.child_by_field_name("value"), "enum", constants)
+    for node in captures.get("declaration", ()):
+        _declared(node, constants)
+    tests = tuple(build(found) for node in captures.get("test", ()) if (found := node.child_by_field_name("condition")) is not None)
+    asserts = tuple(build(found) for node in captures.get("assert", ()) if (found := node.child_by_field_name("condition")) is not None)
+    ordered = {name: tuple(sorted(found, key=lambda d: d.span)) for name, found in constants.items()}
+    return Unit(parsed, tuple(functions), ordered, tests, asserts)
+
+
+def _function(node: Any) -> Function | None:
+    body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
+    if body is None or declarator is None or node.end_byte - node.start_byte > MAX_BODY or _inside_function(node):
+        return None
+    source = node.text
+    if not CUES.search(source):
+        return None
+    while declarator.type != "function_declarator":
+        inner = declarator.child_by_field_name("declarator")
+        if inner is None:
+            inner = next((child for child in declarator.named_children if child.type.endswith("declarator")), None)
+        if inner is None:
+            return None
+        declarator = inner
+    name = declarator.child_by_field_name("declarator")
+    params = declarator.child_by_field_name("parameters")
+    head = source[: body.start_byte - node.start_byte]
+    bounds: tuple[Expr, ...] = ()
+    for child in node.children:
+        if child.type == "launch_bounds":
+            bounds = tuple(build(part) for part in child.named_children if part.type != "comment")
+    template = node.parent if node.parent is not None and node.parent.type == "template_declaration" else None
+    return Function(
+        _last_name(text_of(name)) if name is not None else "",
+        _side(head, source),
+        _span(node),
+        _parameters(params),
+        _parameters(template.child_by_field_name("parameters")) if template is not None else (),
+        bounds,
+        type_of(node),
+        Reader().read(body),
+    )
+
+
+def _inside_function(node: Any) -> bool:
+    """True for a "function" in the body of another: a macro that opens a block, which the outer function reads."""
+    parent = node.parent
+    while parent is not None:
+        if parent.type == "function_definition":
+            return True
+        if parent.type in ("translation_unit", "declaration_list"):
+            return False
+        parent = parent.parent
+    return False
+
+
+def _last_name(text: str) -> str:
+    return re.sub(r"<.*>", "", text, flags=re.S).rpartition("::")[2].strip()
+
+
+def _side(head: bytes, source: bytes) -> str:
+    words = set(HEADS.findall(head))
+    device = b"__device__" in words or any(b"DEVICE" in word or word in (b"GPU_FUNC", b"HD", b"DEV") for word in words)
+    host = b"__host__" in words or any(b"HOST" in word for word in words)
+    if b"__global__" in words or any(word in (b"GLOBAL", b"KERNEL") for word in words):
+        return "kernel"
+    if device:
+        return "both" if host else "device"
+    on_gpu = re.search(rb"\bthreadIdx\b|__shfl|__ballot|__syncthreads|__syncwarp|__activemask|\bwarpSize\b", source)
+    return "device" if on_gpu and b"<<<" not in source and b".warpSize" not in source else "host"
+
+
+def _parameters(node: Any) -> tuple[Parameter, ...]:
+    if node is None:
+        return ()
+    found = []
+    for child in node.named_children:
+        if not child.type.endswith("parameter_declaration"):
+            continue
+        default = child.child_by_field_name("default_value")
+        declarator = child.child_by_field_name("declarator")
+        kind = type_of(child)
+        while declarator is not None and declarator.type not in ("identifier", "type_identifier"):
+            kind += {"pointer_declarator": "*", "array_declarator": "*", "reference_declarator": "&"}.get(declarator.type, "")
+            inner = declarator.child_by_field_name("declarator")
+            declarator = inner if inner is not None else (declarator.named_children[0] if declarator.named_child_count else None)
+        name = text_of(declarator) if declarator is not None else text_of(child) if child.type == "type_parameter_declaration" else ""
+        found.append(Parameter(name, kind, build(default) if default is not None else None))
+    return tuple(found)
+
+
+def _macro(node: Any) -> Function | None:
+    value, name, params = (node.child_by_field_name(field) for field in ("value", "name", "parameters"))
+    if value is None or name is None or not CUES.search(value.text) or len(value.text) > MAX_BODY:
+        return None
+    names = tuple(Parameter(text_of(child)) for child in params.named_children) if params is not None else ()
+    prefix = b"void f(){"
+    row, column = value.start_point
+    tree = _parse(prefix + value.text.replace(b"\\\n", b" \n").replace(b"\\\r\n", b"  \n") + b";}")
+    function = next((child for child in tree.root_node.named_children if child.type == "function_definition"), None)
+    body = function.child_by_field_name("body") if function is not None else None
+    if body is None:
+        return None
+    at = Origin(row, column - len(prefix))
+    return Function(text_of(name), "macro", _span(node), names, events=Reader(at).read(body))
+
+
+def _parse(source: bytes) -> tree_sitter.Tree:
+    return tree_sitter.Parser(_language()).parse(source)
+
+
+def parse_expression(text: bytes, row: int = 0, column: int = 0) -> Expr | None:
+    """An expression that stands alone, as in a macro; None for what is none."""
+    prefix = b"int x="
+    tree = _parse(prefix + text.replace(b"\\\n", b" \n") + b";")
+    node = tree.root_node.named_children[0] if tree.root_node.named_child_count else None
+    if node is None or node.type != "declaration" or tree.root_node.has_error:
+        return None
+    declarator = node.child_by_field_name("declarator")
+    value = declarator.child_by_field_name("value") if declarator is not None else None
+    return build(value, Origin(row, column - len(prefix))) if value is not None else None
+
+
+def _define(node: Any, constants: dict[str, list[Definition]]) -> None:
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    if name is None or value is None or len(value.text) > 200:
+        return
+    text = re.sub(rb"//.*|/\*.*?\*/", b"", value.text).strip()
+    if not re.search(rb"\d|[A-Za-z_]", text) or text[:1] == b'"':
+        return
+    made = parse_expression(text, *value.start_point)
+    if made is not None:
+        constants.setdefault(text_of(name), []).append(Definition(text_of(name), "macro", made, _span(node)))
+
+
+def _named(node: Any, name: Any, value: Any, kind: str, constants: dict[str, list[Definition]], type_name: str = "") -> None:
+    if name is not None and value is not None:
+        key = text_of(name)
+        constants.setdefault(key, []).append(Definition(key, kind, build(value), _span(node), type_name))
+
+
+def _declared(node: Any, constants: dict[str, list[Definition]]) -> None:
+    if node.parent is None or node.parent.type not in PLAIN_SCOPES:
+        return
+    kind = type_of(node)
+    if "const" not in kind:
+        return
+    for child in node.children_by_field_name("declarator"):
+        name = child.child_by_field_name("declarator") if child.type == "init_declarator" else child
+        value = child.child_by_field_name("value") if child.type == "init_declarator" else node.child_by_field_name("default_value")
+        if name is not None and name.type in ("identifier", "field_identifier"):
+            _named(child, name, value, "constant", constants, kind)
+
+
+def _span(node: Any, at: Origin = HERE) -> Span:
+    row, column = node.start_point
+    end_row, end_column = node.end_point
+    return Span(row + 1 + at.row, column + 1, end_row + 1 + at.row, end_column + 1)

@@ -1,0 +1,163 @@
+"""Verdicts: whether a function that takes a warp for 32 lanes is right on 64 as it stands, and what breaks it if not."""
+
+from __future__ import annotations
+
+import msgspec
+
+from porter.flow.env import Program
+from porter.flow.roles import Use, Uses, closure, doubles, halves, steps, survey
+from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP
+from porter.model import Related
+
+WIDTH_ROLES = ("lane", "warp", "warps", "halving", "stride")
+COLLECTIVES = ("shuffle", "vote", "syncwarp")
+
+
+class Break(msgspec.Struct, frozen=True, eq=False):
+    """A use that makes a 32-lane function wrong on 64 lanes, and why in words."""
+
+    uses: Uses
+    use: Use
+    why: str
+    proven: bool = True
+
+
+class Verdict(msgspec.Struct, frozen=True, eq=False):
+    """What a function is to a warp.
+
+    ``state`` is none (no warp in it), consistent (32 lanes throughout, right on 64), broken, mixed (32 and the hardware's width
+    together) or hardware. ``fixed`` and ``hardware`` are the uses that take 32 lanes and those that ask the device.
+    """
+
+    state: str
+    uses: Uses
+    fixed: tuple[Use, ...] = ()
+    hardware: tuple[Use, ...] = ()
+    breaks: tuple[Break, ...] = ()
+    collectives: int = 0
+
+
+def fixed_uses(uses: Uses) -> list[Use]:
+    """Uses that take a warp for 32 lanes."""
+    found = [use for use in uses.of(*WIDTH_ROLES) if use.width == WARP]
+    return found + [use for use in uses.of("shuffle") if use.width == WARP and use.value.kind != "other" and use.value.symbols]
+
+
+def hardware_uses(uses: Uses) -> list[Use]:
+    """Uses that ask the device for its width."""
+    found = [use for use in uses.of(*WIDTH_ROLES) if use.width == HARDWARE]
+    return found + [use for use in uses.of("hardware") if use.parent is None or use.parent.op not in ("==", "!=")]
+
+
+def breaks_of(uses: Uses) -> list[Break]:
+    """Uses of one function that are wrong if its warps are 32 lanes in a wave of 64."""
+    found: list[Break] = []
+    for use in uses.of("vote"):
+        if use.flavour in ("ballot", "activemask", "match"):
+            found.append(Break(uses, use, f"{use.expr.name} speaks for 64 lanes, not for the 32 of this code's warp"))
+    for use in uses.of("shuffle"):
+        made = _shuffle(uses, use)
+        if made is not None:
+            found.append(made)
+    return found
+
+
+def _shuffle(uses: Uses, use: Use) -> Break | None:
+    """Why a shuffle reaches out of its 32 lanes; None where it stays inside, whatever the width of the wave."""
+    if use.width != UNKNOWN_WIDTH or use.flavour == "xor":
+        return None
+    value = use.value
+    if use.flavour == "idx":
+        if value.kind == "const":
+            return Break(uses, use, f"lane {value.num} is lane {value.num} of all 64, so the second 32 lanes read from the first")
+        if value.kind in LANES and value.width == HARDWARE:
+            return None
+        sure = value.kind in (*LANES, "sub")
+        return Break(uses, use, "the source lane counts within 32, the shuffle within 64", sure)
+    if use.loop is not None and _tree(use):
+        return None
+    if use.loop is not None and doubles(use.loop):
+        return None if _guarded(uses, use) else Break(uses, use, "values cross from one half of the wave into the other", False)
+    if _accumulates(use):
+        return None
+    return None if _guarded(uses, use) else Break(uses, use, "a shift by lanes crosses from one half of the wave into the other", False)
+
+
+def _tree(use: Use) -> bool:
+    """True for the step of a halving tree, whose first lane is right whatever the others hold."""
+    if use.loop is None or use.flavour != "down":
+        return False
+    op, _ = steps(use.loop)
+    return halves(use.loop) or op in (">>=", "/=")
+
+
+def _accumulates(use: Use) -> bool:
+    """True for v += shfl_down(v, 16) and the like, one step of an unrolled tree."""
+    return (
+        use.flavour == "down" and use.value.kind == "const" and use.value.num in (16, 8, 4, 2, 1) and use.event.kind in ("assign", "decl")
+    )
+
+
+def _guarded(uses: Uses, use: Use) -> bool:
+    """True where a comparison of the 32-lane index with the distance decides if the value is used."""
+    for event in uses.env.function.events:
+        if not use.expr.line <= event.line <= use.expr.line + 6 or (use.loop is not None and use.loop not in event.loops):
+            continue
+        for guard in event.guards:
+            if guard.condition.kind == "binary" and guard.condition.op in (">=", ">", "<", "<="):
+                sides = [uses.env.value(arg) for arg in guard.condition.args]
+                if any(side.kind == "lane" for side in sides):
+                    return True
+    return False
+
+
+def verdicts(program: Program) -> list[Verdict]:
+    """A verdict for every function that has anything to do with a warp; kept with the parse."""
+    kept = program.unit.parsed.extra.get("flow_verdicts")
+    if kept is not None:
+        made: list[Verdict] = kept
+        return made
+    listed, table = survey(program)
+    reached: dict[int, list[list[Uses]]] = {}
+    called = {name for uses in listed for name in uses.calls}
+    for uses in listed:
+        if not uses.env.function.on_device:
+            continue
+        if uses.env.function.side == "kernel" or uses.env.function.name not in called:
+            group = closure(program, table, uses)
+            for one in group:
+                reached.setdefault(id(one), []).append(group)
+    found = [_judge(uses, reached.get(id(uses), [[uses]])) for uses in listed if uses.env.function.on_device]
+    program.unit.parsed.extra["flow_verdicts"] = found
+    return found
+
+
+def _judge(uses: Uses, groups: list[list[Uses]]) -> Verdict:
+    fixed, hardware = fixed_uses(uses), hardware_uses(uses)
+    if not fixed and not hardware:
+        return Verdict("none", uses, breaks=tuple(breaks_of(uses)), collectives=len(uses.of(*COLLECTIVES)))
+    all_fixed, all_hardware, all_breaks, collectives = list(fixed), list(hardware), [], 0
+    for group in groups:
+        for one in group:
+            if one is not uses:
+                all_fixed += fixed_uses(one)
+                all_hardware += hardware_uses(one)
+            all_breaks += breaks_of(one)
+            collectives += len(one.of(*COLLECTIVES))
+    if all_fixed and all_hardware:
+        state = "mixed"
+    elif all_hardware:
+        state = "hardware"
+    else:
+        state = "broken" if all_breaks else "consistent"
+    unique = {id(b.use): b for b in all_breaks}
+    return Verdict(state, uses, tuple(fixed), tuple(hardware), tuple(unique.values()), collectives)
+
+
+def related(uses: list[tuple[Use, str]], path: str, but: int = 0) -> tuple[Related, ...]:
+    """Other places of a finding, each line once, in order."""
+    lines: dict[int, str] = {}
+    for use, note in uses:
+        for line in range(use.expr.line, min(use.expr.end_line, use.expr.line + 4) + 1):
+            lines.setdefault(line, note)
+    return tuple(Related(path, line, note) for line, note in sorted(lines.items()) if line != but)
