@@ -16,6 +16,10 @@ _READ = re.compile(r"\$(ENV|CACHE)?\{([A-Za-z_]\w*)\}")
 _GENEX = re.compile(r"\$<(?:[^<>]*\b)?((?:COMPILE_LANGUAGE|COMPILE_LANG_AND_ID|LINK_LANGUAGE|LINK_LANG_AND_ID):[A-Z]+)")
 _FLAG = re.compile(r"(?:^|[\s;:\"'>])(--?[A-Za-z][^\s;\"'>$]*)((?:[\s;]+arch=[^\s;\"'>$]+)?)")
 _PROPERTY = re.compile(r"(?:CUDA|HIP|CMAKE_CUDA|CMAKE_HIP)_[A-Z0-9_]+")
+_FIND_CUDA = re.compile(
+    r"cuda_(?:add_executable|add_library|add_cublas_to_target|add_cufft_to_target|compile|wrap_srcs|include_directories|select_nvcc_arch_flags|"
+    r"build_clean_target|compute_separable_compilation_object_file_name|link_separable_compilation_objects)"
+)
 _ARTEFACT = re.compile(r"[A-Za-z_][\w.+-]*")
 _FLAG_COMMANDS = names(
     "set list string target_compile_options add_compile_options add_definitions target_link_options add_link_options "
@@ -51,7 +55,7 @@ def _read(sheet: Sheet, command: Command, live: Live) -> None:
         _find_library(sheet, command, live)
     elif name == "target_link_libraries" or name == "link_libraries":
         _libraries(sheet, command, live)
-    elif name.startswith("cuda_"):
+    elif _FIND_CUDA.match(name):
         sheet.add("cmake_command", name, command.start, command.end, live)
     elif name == "include" and command.arguments and "cuda" in command.arguments[0].text.lower():
         argument = command.arguments[0]
@@ -118,7 +122,8 @@ def _libraries(sheet: Sheet, command: Command, live: Live) -> None:
 
 
 def _definitions(sheet: Sheet, command: Command, live: Live) -> None:
-    for argument in command.arguments:
+    first = 1 if command.name.startswith("target") else 0
+    for argument in command.arguments[first:]:
         text = argument.text.removeprefix("-D")
         if text not in _KEYWORDS and re.match(r"[A-Za-z_]\w*(?:=|$)", text):
             sheet.add("compile_flag", f"-D{text}", argument.start, argument.end, live)
@@ -176,6 +181,8 @@ def _flags(sheet: Sheet, command: Command, argument: Argument, live: Live) -> No
             "target_compile_options",
             "add_compile_options",
         ):
+            continue
+        if flag in ("-I", "-L"):
             continue
         start = argument.start + match.start(1)
         compiler_line.read_flags(

@@ -52,7 +52,7 @@ def _inner(command: Command) -> list[tuple[int, int]]:
 
 def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str]) -> None:
     words = list(command.words)
-    if not words:
+    if not words or "for" in command.lead or "case" in command.lead:
         return
     setter = words[0].text in _SETTERS
     assigned = {pair[0] for word in words if (pair := assignment(word))}
