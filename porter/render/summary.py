@@ -27,22 +27,13 @@ DEPENDENCY_KINDS = frozenset(
 
 
 class RuleGroup(msgspec.Struct, frozen=True):
-    """All findings of one rule with the hours that the estimate gives them."""
+    """All findings of one rule, the number of files they are in, and the hours that the estimate gives them."""
 
     rule: Rule
     findings: tuple[Finding, ...]
     hours: Hours
-    lines: tuple[EffortLine, ...] = ()
-
-    @property
-    def files(self) -> int:
-        """Number of files with a finding."""
-        return len({finding.path for finding in self.findings})
-
-    @property
-    def severity(self) -> Severity:
-        """The worst severity among the findings."""
-        return max(finding.severity for finding in self.findings)
+    files: int
+    severity: Severity  # the worst among the findings
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -82,7 +73,9 @@ def by_rule(report: Report, findings: Iterable[Finding]) -> tuple[RuleGroup, ...
     for name, found in grouped.items():
         own = tuple(lines.get(name, ()))
         hours = total(line.hours for line in own) if own else total(finding.effort_hours for finding in found)
-        groups.append(RuleGroup(rule_of(report, found[0]), tuple(found), hours, own))
+        severity = max({finding.severity for finding in found})
+        files = len({finding.path for finding in found})
+        groups.append(RuleGroup(rule_of(report, found[0]), tuple(found), hours, files, severity))
     return tuple(sorted(groups, key=lambda g: (-g.severity.rank, -g.hours.likely, g.rule.id)))
 
 

@@ -1,0 +1,183 @@
+"""The HTML report: one file without network, script or style from outside; the same bytes for the same report."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+import msgspec
+from markupsafe import Markup
+
+from porter.model import CATEGORIES, Finding, Hours, Report, Rule, Severity
+from porter.render import charts, code, island, numbers, summary
+from porter.render.neutral import block, one_line
+from porter.render.summary import RuleGroup
+from porter.render.words import ACTIONS, CATEGORY_NAMES, CATEGORY_WORDS, GLOSSARY, ORIGIN_WORDS
+
+SHOWN_TOTAL, SHOWN_MIN, SHOWN_RULE = 1500, 3, 60
+DIFF_TOTAL = 2_000_000
+LIST_LIMIT = 400
+FOLDER_LIMIT = 500
+
+
+class Place(msgspec.Struct, frozen=True):
+    """One finding as it stands in the page without scripts: its anchor and its highlighted code."""
+
+    finding: Finding
+    anchor: str
+    code: Markup
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A rule's section: the group, the places that are in the page, and the example as HTML."""
+
+    group: RuleGroup
+    places: tuple[Place, ...]
+    example: tuple[Markup, Markup] | None
+
+
+def render(report: Report) -> str:
+    """The report as the text of an HTML file."""
+    page: str = _environment().get_template("report.html").render(_view(report))
+    return page
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    env = jinja2.Environment(
+        loader=jinja2.PackageLoader("porter.render", "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, finalize=_finalize, keep_trailing_newline=False,
+    )  # fmt: skip
+    env.filters.update(
+        hours=numbers.hours, spread=numbers.spread, count=numbers.count, line=one_line, plural=numbers.plural,
+        category=lambda name: CATEGORY_NAMES.get(name, name), action=lambda action: ACTIONS[str(action)],
+        paragraphs=_paragraphs, origin=lambda name: ORIGIN_WORDS.get(name, name),
+    )  # fmt: skip
+    return env
+
+
+def _finalize(value: Any) -> Any:
+    """Every text that a template prints loses its control characters; markup made by this package stays as it is."""
+    return block(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _paragraphs(text: str) -> list[str]:
+    """A rule's prose as paragraphs."""
+    return [" ".join(part.split()) for part in text.strip().split("\n\n") if part.strip()]
+
+
+def _view(report: Report) -> dict[str, Any]:
+    groups = summary.by_rule(report, report.findings)
+    style = _asset("report.css")
+    script = _asset("report.js")
+    categories = summary.by_category(report)
+    directories = summary.by_directory(report)
+    return {
+        "report": report, "style": style, "script": script, "style_hash": _digest(style), "script_hash": _digest(script),
+        "project": report.root.rstrip("/").rsplit("/", 1)[-1] or report.root, "verdict": summary.verdict(report),
+        "targets": summary.targets_text(report), "effort": report.estimate.hours, "band": numbers.band(report.estimate.hours),
+        "share": _share(report), "names": _names(report), "blockers": summary.blockers(report), "matters": summary.matters(report),
+        "strip": charts.effort_strip(report.estimate.hours), "decisions": summary.decisions(report), "phases": summary.phases(report),
+        "total": summary.total(line.hours for line in report.estimate.lines), "categories": categories, "directories": directories,
+        "hours_bar": _bars(max((row.hours.worst for row in categories), default=0.0)),
+        "severity_bar": lambda row: charts.severity_bar(
+            row.counts, tuple(str(s) for s in summary.SEVERITIES), max((r.findings for r in directories), default=1)
+        ),
+        "severities": [str(severity) for severity in summary.SEVERITIES], "sections": _sections(report, groups),
+        "works": summary.insights_of(report, "works-as-is"), "ported": summary.insights_of(report, "already-ported"),
+        "dependencies": summary.dependencies(report), "converted": _converted(report), "skipped_files": sum(s.files for s in report.skipped),
+        "others": [origin for origin in report.origins if origin.origin != "own" and (origin.files or origin.cuda_files)],
+        "problems": sorted(report.problems, key=lambda p: not p.matters), "island": island.island(groups, island.anchors(island.flat(groups))),
+        "used": [name for name in CATEGORIES if any(f.category == name for f in report.findings)], "category_words": CATEGORY_WORDS,
+        "glossary": GLOSSARY, "limit": LIST_LIMIT, "status": _status, "plural": numbers.plural, "Severity": Severity,
+        "kernels": sorted(report.kernels, key=lambda k: (-len(k.features), k.path, k.line)), "baseline": _has_baseline(report),
+        "folders": sorted({summary.directory_of(finding.path) for finding in report.findings})[:FOLDER_LIMIT],
+    }  # fmt: skip
+
+
+def _asset(name: str) -> Markup:
+    """A style sheet or script of this package, ready to stand inside its element."""
+    text = (files("porter.render") / "templates" / name).read_text("utf-8")
+    return Markup("\n" + text)
+
+
+def _digest(text: str) -> str:
+    """The hash by which the content policy knows an inline element."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _bars(scale: float) -> Any:
+    def bar(hours: Hours) -> Markup:
+        return charts.hours_bar(hours, scale)
+
+    return bar
+
+
+def _share(report: Report) -> str:
+    """Share of CUDA lines without hand work, or empty where there are none."""
+    lines = summary.untouched(report)
+    return numbers.percent(*lines) if lines else ""
+
+
+def _names(report: Report) -> str:
+    """Share of CUDA names that the translation converts, or empty where there are none."""
+    names = summary.names_share(report)
+    return numbers.percent(*names) if names else ""
+
+
+def _has_baseline(report: Report) -> bool:
+    return bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings)
+
+
+def _sections(report: Report, groups: Sequence[RuleGroup]) -> list[Section]:
+    """The rules' sections with as many places in the page as the budget allows; the island has them all."""
+    anchors = island.anchors(island.flat(groups))
+    left = SHOWN_TOTAL
+    at = 0
+    out = []
+    for group in groups:
+        room = min(SHOWN_RULE, max(SHOWN_MIN, left))
+        places = tuple(Place(f, anchors[at + i], code.finding_code(f)) for i, f in enumerate(group.findings[:room]))
+        at += len(group.findings)
+        left -= len(places)
+        out.append(Section(group, places, _example(group.rule)))
+    return out
+
+
+def _example(rule: Rule) -> tuple[Markup, Markup] | None:
+    if not rule.examples:
+        return None
+    first = rule.examples[0]
+    language = code.language_of(first.file)
+    return code.highlight(block(first.before.strip("\n")), language), code.highlight(block(first.after.strip("\n")), language)
+
+
+def _status(group: RuleGroup) -> str:
+    """The replacement's status as words."""
+    replacement = group.rule.replacement
+    if replacement is None:
+        return "works as is" if group.rule.is_insight else "none known"
+    return replacement.status.replace("-", " ")
+
+
+def _converted(report: Report) -> list[tuple[Any, list[tuple[str, str]]]]:
+    """CUDA files with what the translation did, and each diff as (class, line) pairs as far as the size budget goes."""
+    left = DIFF_TOTAL
+    out: list[tuple[Any, list[tuple[str, str]]]] = []
+    for record in report.files:
+        if record.hipify is None or not (record.hipify.converted or record.hipify.unconverted or record.hipify.diff):
+            continue
+        diff = record.hipify.diff
+        left -= len(diff)
+        out.append((record, _diff_lines(diff) if left > 0 else []))
+    return out
+
+
+def _diff_lines(diff: str) -> list[tuple[str, str]]:
+    kinds = {"+": "add", "-": "del", "@": "at"}
+    return [(kinds.get(line[:1], ""), line) for line in block(diff).rstrip("\n").split("\n")] if diff else []

@@ -1,0 +1,100 @@
+"""The findings as one compact JSON value inside the HTML file: scripts read it to filter, to page and to follow links."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from porter.model import Confidence, Finding, Severity
+from porter.render.code import PATTERNS, excerpt
+from porter.render.neutral import encodable, one_line, shorten
+from porter.render.summary import RuleGroup, directory_of
+
+LONG_REPORT = 20_000
+SHORT_CODE = 120
+
+
+class _Table:
+    """Strings numbered in the order in which they first come."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+
+    def of(self, text: str) -> int:
+        return self.index.setdefault(text, len(self.index))
+
+    def all(self) -> list[str]:
+        return list(self.index)
+
+
+def anchors(findings: Sequence[Finding]) -> dict[int, str]:
+    """The id attribute of each finding, by its place in the sequence: f- and the fingerprint, numbered where it comes twice."""
+    seen: dict[str, int] = {}
+    out: dict[int, str] = {}
+    for i, finding in enumerate(findings):
+        name = "f-" + (re.sub(r"[^0-9A-Za-z_-]", "-", finding.fingerprint) or str(i))
+        seen[name] = seen.get(name, 0) + 1
+        out[i] = name if seen[name] == 1 else f"{name}-{seen[name]}"
+    return out
+
+
+def island(groups: Sequence[RuleGroup], names: dict[int, str]) -> Markup:
+    """The JSON text, safe inside a script element: no < or > or & in it; ``names`` are the anchors in the order of the groups."""
+    paths, messages, targets, folders = _Table(), _Table(), _Table(), _Table()
+    rows = []
+    long = sum(len(group.findings) for group in groups) > LONG_REPORT
+    at = 0
+    for number, group in enumerate(groups):
+        for finding in group.findings:
+            rows.append([number, names[at][2:], *_row(finding, paths, messages, targets, folders, long)])
+            at += 1
+    data = {
+        "rules": [group.rule.id for group in groups],
+        "categories": [group.rule.category for group in groups],
+        "paths": paths.all(),
+        "messages": messages.all(),
+        "targets": targets.all(),
+        "folders": folders.all(),
+        "severities": [str(severity) for severity in Severity],
+        "confidences": [str(confidence) for confidence in Confidence],
+        "patterns": {name: re.sub(r"\?P<", "?<", pattern) for name, pattern in PATTERNS.items()},
+        "rows": rows,
+    }
+    return _safe(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+
+
+def _row(finding: Finding, paths: _Table, messages: _Table, targets: _Table, folders: _Table, long: bool) -> list[object]:
+    """Path, folder, line, severity, confidence, minutes, message, targets, code, mark, and what is related, as numbers and text."""
+    shown = excerpt(finding)
+    code, start, end = shown.text, shown.start, shown.end
+    if long:
+        code = shorten(code.split("\n")[0], SHORT_CODE)
+        start, end = min(start, len(code)), min(end, len(code))
+    row: list[object] = [
+        paths.of(one_line(finding.path)), folders.of(one_line(directory_of(finding.path))), finding.line,
+        finding.severity.rank, finding.confidence.rank, round(finding.effort_hours.likely * 60, 1),
+        messages.of(one_line(finding.message)), targets.of(" ".join(finding.targets)), code, start, end,
+        1 if finding.state == "unchanged" else 0,
+    ]  # fmt: skip
+    if finding.related:
+        row.append(_related(finding, paths))
+    return row
+
+
+def _related(finding: Finding, paths: _Table) -> list[list[object]]:
+    return [[paths.of(one_line(item.path)), item.line, one_line(item.note)] for item in finding.related[:8]]
+
+
+def _safe(text: str) -> Markup:
+    escaped = encodable(text)
+    for character in "<>&\u2028\u2029":
+        escaped = escaped.replace(character, f"\\u{ord(character):04x}")
+    return Markup(escaped)
+
+
+def flat(groups: Iterable[RuleGroup]) -> list[Finding]:
+    """All findings in the order of the groups."""
+    return [finding for group in groups for finding in group.findings]

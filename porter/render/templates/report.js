@@ -1,0 +1,296 @@
+"use strict";
+(() => {
+  const PAGE = 100;
+  const $ = (selector, from = document) => from.querySelector(selector);
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const form = $("#filters");
+  const sections = all("details.rule");
+  let data = null;
+  let hay = null;
+  let rowOf = null;
+  let visible = null; // per rule: indices of the rows that pass the filters; null while no filter was used
+
+  function load() {
+    if (data) return data;
+    data = JSON.parse($("#data").textContent);
+    data.languages = {};
+    for (const [name, source] of Object.entries(data.patterns)) data.languages[name] = new RegExp(source, "gm");
+    data.byRule = data.rules.map(() => []);
+    data.rows.forEach((row, i) => data.byRule[row[0]].push(i));
+    return data;
+  }
+  const R = { rule: 0, id: 1, path: 2, folder: 3, line: 4, severity: 5, confidence: 6, minutes: 7, message: 8, targets: 9, code: 10, start: 11, end: 12, old: 13, related: 14 };
+
+  function element(name, className, text) {
+    const made = document.createElement(name);
+    if (className) made.className = className;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  const C_ENDING = /\.(cuh?|h|hpp|hh|hxx|cpp|cc|cxx|c|hip|inl|inc|in|ptx|js)$/i;
+  function highlighted(text, path, start, end) {
+    const code = element("code");
+    const pattern = load().languages[C_ENDING.test(path) ? "c" : "hash"];
+    pattern.lastIndex = 0;
+    const tokens = [];
+    let at = 0;
+    for (let match; (match = pattern.exec(text)); ) {
+      if (!match[0]) { pattern.lastIndex++; continue; }
+      const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined) || "";
+      tokens.push([at, match.index, ""], [match.index, pattern.lastIndex, kind]);
+      at = pattern.lastIndex;
+    }
+    tokens.push([at, text.length, ""]);
+    for (const [first, last, kind] of tokens) {
+      const borders = [first, ...[start, end].filter((b) => start < end && first < b && b < last), last];
+      for (let i = 0; i + 1 < borders.length; i++) {
+        const [a, b] = [borders[i], borders[i + 1]];
+        if (a >= b) continue;
+        let node = document.createTextNode(text.slice(a, b));
+        if (kind) { const span = element("span", kind); span.append(node); node = span; }
+        if (start < end && start <= a && b <= end) { const mark = element("mark"); mark.append(node); node = mark; }
+        code.append(node);
+      }
+    }
+    return code;
+  }
+
+  const codePoints = (text, index) => [...text].slice(0, index).join("").length; // Python counts code points, scripts UTF-16
+
+  function place(index) {
+    const d = load();
+    const row = d.rows[index];
+    const path = d.paths[row[R.path]];
+    const item = element("li");
+    item.id = "f-" + row[R.id];
+    const at = element("p", "at");
+    const link = element("a", "path", path + ":" + row[R.line]);
+    link.href = "#" + item.id;
+    at.append(link);
+    const tag = (text, className = "tag") => at.append(" ", element("span", className, text));
+    const severity = d.severities[row[R.severity]];
+    if (severity !== worst(row[R.rule])) tag(severity, "sev s-" + severity);
+    if (d.confidences[row[R.confidence]] !== "high") tag(d.confidences[row[R.confidence]] + " confidence");
+    if (row[R.old]) tag("unchanged");
+    item.append(at);
+    if (d.messages[row[R.message]]) item.append(element("p", "msg", d.messages[row[R.message]]));
+    const pre = element("pre");
+    pre.tabIndex = 0;
+    const text = row[R.code];
+    pre.append(highlighted(text, path, codePoints(text, row[R.start]), codePoints(text, row[R.end])));
+    item.append(pre);
+    if (row[R.related]) {
+      const list = element("ul", "related");
+      for (const [file, line, note] of row[R.related]) {
+        const entry = element("li");
+        entry.append(element("code", "", d.paths[file] + ":" + line), " " + note);
+        list.append(entry);
+      }
+      item.append(list);
+    }
+    return item;
+  }
+
+  const worst = (rule) => $("summary .sev", sections[rule]).textContent;
+  const rowsOf = (rule) => (visible ? visible[rule] : load().byRule[rule]);
+
+  function fill(rule, wanted) {
+    const section = sections[rule];
+    const rows = rowsOf(rule);
+    const list = $(".places", section);
+    const shown = Math.min(rows.length, wanted);
+    const have = section.dataset.stale ? 0 : list.children.length;
+    if (section.dataset.stale) list.replaceChildren();
+    delete section.dataset.stale;
+    const part = document.createDocumentFragment();
+    for (let i = have; i < shown; i++) part.append(place(rows[i]));
+    list.append(part);
+    more(section, rows.length - Math.max(shown, have));
+  }
+
+  function more(section, left) {
+    const line = $(".more", section);
+    line.hidden = left <= 0;
+    $("span", line).textContent = left === 1 ? "1 more place" : left.toLocaleString("en") + " more places";
+    $("button", line).hidden = false;
+  }
+
+  function haystack(row) {
+    const d = load();
+    return (d.paths[row[R.path]] + ":" + row[R.line] + " " + d.messages[row[R.message]] + " " + row[R.code] + " " + d.rules[row[R.rule]]).toLowerCase();
+  }
+
+  function matches(target, wanted) {
+    if (!wanted || !target) return true;
+    return target.split(" ").some((glob) => new RegExp("^" + glob.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".") + "$").test(wanted));
+  }
+
+  function wanted() {
+    return Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
+  }
+
+  function apply() {
+    const d = load();
+    const want = wanted();
+    const words = (want.text || "").toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length && !hay) hay = d.rows.map(haystack);
+    const severity = d.severities.indexOf(want.severity);
+    const confidence = d.confidences.indexOf(want.confidence);
+    const folder = d.folders.indexOf(want.directory);
+    const targets = d.targets.map((target) => matches(target, want.target));
+    visible = d.rules.map(() => []);
+    let total = 0;
+    d.rows.forEach((row, i) => {
+      if (want.severity && row[R.severity] !== severity) return;
+      if (want.category && d.categories[row[R.rule]] !== want.category) return;
+      if (want.confidence && row[R.confidence] !== confidence) return;
+      if (want.directory && row[R.folder] !== folder) return;
+      if (want.state && Boolean(row[R.old]) !== (want.state === "unchanged")) return;
+      if (!targets[row[R.targets]]) return;
+      if (words.length && !words.every((word) => hay[i].includes(word))) return;
+      visible[row[R.rule]].push(i);
+      total++;
+    });
+    show(total, Object.keys(want).length > 0);
+  }
+
+  function show(total, filtered) {
+    const d = load();
+    let rules = 0;
+    sections.forEach((section, rule) => {
+      const count = visible[rule].length;
+      const of = d.byRule[rule].length;
+      section.hidden = count === 0;
+      if (count) rules++;
+      $(".howmany", section).textContent = (filtered && count < of ? count.toLocaleString("en") + " of " : "") + of.toLocaleString("en") + (of === 1 ? " place" : " places");
+      section.dataset.stale = "1";
+      if (section.open && count) fill(rule, PAGE);
+    });
+    const all = d.rows.length.toLocaleString("en");
+    $("#shown").textContent = filtered ? total.toLocaleString("en") + " of " + all + " findings under " + rules + (rules === 1 ? " rule" : " rules") : all + " findings";
+  }
+
+  function set(query) {
+    form.reset();
+    for (const [name, value] of new URLSearchParams(query)) {
+      const field = form.elements.namedItem(name);
+      if (field) field.value = value;
+    }
+    apply();
+  }
+
+  function follow() {
+    let hash = "";
+    try { hash = decodeURIComponent(location.hash.slice(1)); } catch { return; }
+    if (hash.startsWith("findings?")) {
+      set(hash.slice(9));
+      $("#findings").scrollIntoView();
+      return;
+    }
+    if (hash.startsWith("rule-")) {
+      const section = document.getElementById(hash);
+      if (section) reveal(section);
+    } else if (hash.startsWith("f-")) {
+      toFinding(hash);
+    }
+  }
+
+  function reveal(section) {
+    if (section.hidden) set("");
+    section.open = true;
+    section.scrollIntoView();
+  }
+
+  function toFinding(id) {
+    const d = load();
+    if (!rowOf) rowOf = new Map(d.rows.map((row, i) => ["f-" + row[R.id], i]));
+    const index = rowOf.get(id);
+    if (index === undefined) return;
+    const rule = d.rows[index][R.rule];
+    if (visible && !visible[rule].includes(index)) set("");
+    sections[rule].open = true;
+    if (!document.getElementById(id) || sections[rule].dataset.stale) fill(rule, rowsOf(rule).indexOf(index) + PAGE);
+    const item = document.getElementById(id);
+    all(".here").forEach((other) => other.classList.remove("here"));
+    item.classList.add("here");
+    item.scrollIntoView({ block: "center" });
+    $("a", item).focus({ preventScroll: true });
+  }
+
+  async function copy(text, what) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = element("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    $("#said").textContent = what;
+  }
+
+  function issue(section) {
+    const d = load();
+    const rule = Number(section.dataset.rule);
+    const texts = (selector) => all(selector, section).map((node) => node.textContent.trim());
+    const rows = rowsOf(rule);
+    const tick = (text) => "`" + text.replace(/`/g, "'") + "`";
+    const lines = ["## " + texts("summary h3")[0], "", ...texts(".reason").flatMap((text) => [text, ""])];
+    const fix = [...texts(".with"), ...texts(".how")].join(": ");
+    if (fix) lines.push("**What to do:** " + fix, "");
+    for (const i of rows.slice(0, 100)) lines.push("- [ ] " + tick(d.paths[d.rows[i][R.path]] + ":" + d.rows[i][R.line]) + " " + d.messages[d.rows[i][R.message]].replace(/[<>@\[\]|]/g, "\\$&"));
+    if (rows.length > 100) lines.push("", rows.length - 100 + " more places are in the report.");
+    lines.push("", "Sources: " + all(".src a", section).map((node) => node.href).join(" "), "Found by porter, rule " + tick(d.rules[rule]) + ".");
+    return lines.join("\n");
+  }
+
+  function start() {
+    const d = $("#data");
+    if (!form || !d) return;
+    form.hidden = false;
+    all("button.issue, button.next").forEach((button) => { button.hidden = false; });
+    $("#shown").textContent = $("nav a[href='#findings'] .n").textContent + " findings";
+    let timer = 0;
+    form.addEventListener("input", (event) => {
+      clearTimeout(timer);
+      timer = setTimeout(apply, event.target.type === "search" ? 150 : 0);
+    });
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("reset", () => setTimeout(apply, 0));
+    $("#open-all").addEventListener("click", (event) => {
+      const open = sections.some((section) => !section.open && !section.hidden);
+      sections.forEach((section) => { if (!section.hidden) section.open = open; });
+      event.target.textContent = open ? "Close all" : "Open all";
+    });
+    sections.forEach((section, rule) => {
+      section.addEventListener("toggle", () => { if (section.open && section.dataset.stale) fill(rule, PAGE); });
+      $("button.next", section).addEventListener("click", () => fill(rule, $(".places", section).children.length + PAGE));
+      $("button.issue", section).addEventListener("click", (event) => {
+        copy(issue(section), "Copied as an issue");
+        event.target.textContent = "Copied";
+        setTimeout(() => { event.target.textContent = "Copy as issue"; }, 2000);
+      });
+    });
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest("a[data-filter]");
+      if (!link) return;
+      event.preventDefault();
+      const hash = "#findings?" + link.dataset.filter;
+      if (location.hash === hash) follow();
+      else location.hash = hash;
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+      event.preventDefault();
+      $("#q").focus();
+    });
+    window.addEventListener("hashchange", follow);
+    window.addEventListener("beforeprint", () => sections.forEach((section) => { section.open = true; }));
+    if (location.hash) follow();
+  }
+
+  start();
+})();

@@ -1,0 +1,75 @@
+"""The reports' fixed words: names of categories, actions and origins, and the glossary."""
+
+from __future__ import annotations
+
+CATEGORY_NAMES = {
+    "warp-size": "Warp size",
+    "inline-ptx": "Inline PTX",
+    "cuda-only-library": "CUDA-only libraries",
+    "unsupported-api": "Unsupported API",
+    "unsupported-feature": "Unsupported features",
+    "arch-guard": "Architecture guards",
+    "precision": "Precision",
+    "python-api": "Python API",
+    "triton": "Triton",
+    "build": "Build",
+    "container": "Containers",
+    "deployment": "Deployment",
+    "tooling": "Tooling",
+    "environment": "Environment",
+    "model-format": "Model formats",
+    "binary": "Binaries",
+    "performance": "Performance",
+    "works-as-is": "Works as it is",
+    "already-ported": "Already ported",
+    "": "Project setup",
+}
+CATEGORY_WORDS = {
+    "warp-size": "Code that counts on 32 lanes in a warp. Data-centre AMD GPUs (gfx9) have 64, so it may give wrong results in silence.",
+    "inline-ptx": "Assembly for NVIDIA GPUs inside C++ code; no AMD compiler reads it.",
+    "cuda-only-library": "Libraries and packages that exist for NVIDIA GPUs only.",
+    "unsupported-api": "CUDA names for which HIP has no counterpart.",
+    "unsupported-feature": "Features of the CUDA language or runtime that HIP lacks or does otherwise.",
+    "arch-guard": "Code chosen by NVIDIA's compute capability; an AMD build takes another branch than intended.",
+    "precision": "Number formats and rounding that differ between the vendors.",
+    "python-api": "Python calls that answer otherwise, or not at all, on ROCm.",
+    "triton": "Triton kernels and settings tuned to NVIDIA hardware.",
+    "build": "Build scripts that name the CUDA toolchain.",
+    "container": "Images and container settings made for NVIDIA GPUs.",
+    "deployment": "Cluster and service settings that ask for NVIDIA GPUs.",
+    "tooling": "Profilers, debuggers and monitors that have other names on ROCm.",
+    "environment": "Environment variables that steer CUDA software.",
+    "model-format": "Model files and quantisations tied to one vendor.",
+    "binary": "Compiled files that run on NVIDIA GPUs only.",
+    "performance": "Code that runs but leaves the hardware idle.",
+}
+ACTIONS = {
+    "none": "nothing to do",
+    "automatic": "translated automatically",
+    "swap": "swap the library",
+    "edit": "edit by hand",
+    "redesign": "redesign",
+    "check": "check",
+}
+ORIGIN_WORDS = {
+    "vendored": "Vendored: copies of other people's projects",
+    "generated": "Generated: files that a program wrote",
+    "amd-side": "AMD side: code that already is for AMD GPUs",
+    "own": "The project's own",
+}
+GLOSSARY = (
+    ("Blocker", "Stops the build, or gives wrong results, on at least one target until somebody acts."),
+    ("Major, minor, info", "Major: costs a feature or real work. Minor: small and local. Info: worth knowing, nothing breaks."),
+    ("Confidence", "How sure the detector is that the finding is real: high, medium or low. It says nothing about severity."),
+    ("Decision", "One thing to settle, such as a library to replace. All places that it settles share its hours."),
+    (
+        "gfx942, gfx950 …",
+        "AMD's names of GPU architectures: gfx90a is MI200, gfx942 MI300, gfx950 MI350; gfx10, gfx11 and gfx12 are Radeon.",
+    ),
+    ("HIP", "AMD's C++ dialect and runtime, close to CUDA name by name."),
+    ("hipify", "The mechanical translation of CUDA names to HIP names."),
+    ("P10, P50, P80, P90", "Hours that the port stays under in 10, 50, 80 and 90 of 100 simulated outcomes. Plan with P80."),
+    ("PTX", "NVIDIA's assembly language."),
+    ("ROCm", "AMD's GPU software: compilers, runtime and libraries."),
+    ("Wavefront, warp", "The group of threads that runs in step: 32 on NVIDIA and Radeon GPUs, 64 on gfx9."),
+)
