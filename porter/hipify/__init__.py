@@ -1,0 +1,6 @@
+"""Hipify: what the mechanical translation from CUDA to HIP does to a file, and what it has to leave to people."""
+
+from porter.hipify.difference import diff
+from porter.hipify.engine import Conversion, Left, Options, convert
+
+__all__ = ["Conversion", "Left", "Options", "convert", "diff"]

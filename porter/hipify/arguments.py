@@ -18,7 +18,9 @@ _CASTS = {
 # A cast that already stands there, by the program's author or by an earlier run, is not put round a second time.
 _CAST_ALREADY = {
     "symbol": re.compile(rb"HIP_SYMBOL\s*\("),
-    "kernel-pointer": re.compile(rb"(?:reinterpret_cast|static_cast)\s*<\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*>|\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)"),
+    "kernel-pointer": re.compile(
+        rb"(?:reinterpret_cast|static_cast)\s*<\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*>|\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)"
+    ),
     "size-pointer": re.compile(rb"reinterpret_cast\s*<\s*(?:std::)?size_t\s*\*\s*>"),
 }
 _OPEN = re.compile(rb"\s*\(")

@@ -10,10 +10,11 @@ import msgspec
 
 from porter.hipify import api, arguments, includes, launches, lexer
 from porter.hipify.choices import CAFFE2, Choice, Choices, Options, choices
+from porter.hipify.difference import diff
 from porter.hipify.edits import Edits
 from porter.model import Span
 
-__all__ = ["Conversion", "Left", "Options", "convert"]
+__all__ = ["Conversion", "Left", "Options", "convert", "diff"]
 
 _BEFORE = re.compile(rb"(?:(?P<member>(?<!\.)\.|->)|(?P<scope>::)|(?P<paste>##)|(?P<define>#[ \t]*(?:define|undef)[ \t]))[ \t\r\n]*\Z")
 _QUALIFIER = re.compile(rb"([A-Za-z_][\w\x80-\xff]*|>)\s*::\s*\Z")

@@ -1,0 +1,89 @@
+"""Differences: a unified diff in linear time, for texts that agree line by line but for small changes."""
+
+from __future__ import annotations
+
+_CONTEXT = 3
+_LOOK_AHEAD = 12
+_MAX_LINE = 400
+
+
+def diff(before: bytes, after: bytes, path: str, max_lines: int = 2000) -> str:
+    """A unified diff of two texts, empty when they are equal; it ends with a note when it has more than ``max_lines`` lines."""
+    if before == after:
+        return ""
+    old, new = before.splitlines(), after.splitlines()
+    out = [f"--- a/{path}", f"+++ b/{path}"]
+    for hunk in _hunks(_changes(old, new)):
+        out += _lines(hunk, old, new)
+        if len(out) > max_lines:
+            rest = len(out) - max_lines
+            return "\n".join(out[:max_lines]) + f"\n... {rest} or more lines of the difference are not shown\n"
+    return "\n".join(out) + "\n"
+
+
+def _changes(old: list[bytes], new: list[bytes]) -> list[tuple[int, int, int, int]]:
+    """Ranges (old start, old end, new start, new end) that differ; found greedily, looking a few lines ahead."""
+    changes: list[tuple[int, int, int, int]] = []
+    a = b = 0
+    while a < len(old) and b < len(new):
+        if old[a] == new[b]:
+            a += 1
+            b += 1
+            continue
+        down, right = _meet(old, new, a, b)
+        if changes and changes[-1][1] == a and changes[-1][3] == b:
+            first = changes.pop()
+            changes.append((first[0], a + down, first[2], b + right))
+        else:
+            changes.append((a, a + down, b, b + right))
+        a += down
+        b += right
+    if a < len(old) or b < len(new):
+        changes.append((a, len(old), b, len(new)))
+    return changes
+
+
+def _meet(old: list[bytes], new: list[bytes], a: int, b: int) -> tuple[int, int]:
+    """How far to go in both texts until they agree again; one line in both where they do not within a few lines."""
+    for distance in range(1, _LOOK_AHEAD):
+        # Equally many lines gone and come is the usual case, so it is tried first.
+        for down, right in sorted(((d, distance - d) for d in range(distance + 1)), key=lambda pair: abs(pair[0] - pair[1])):
+            if (
+                a + down < len(old)
+                and b + right < len(new)
+                and old[a + down] == new[b + right]
+                and (old[a + down].strip() or down == right)
+            ):
+                return down, right
+    return min(1, len(old) - a), min(1, len(new) - b)
+
+
+def _hunks(changes: list[tuple[int, int, int, int]]) -> list[list[tuple[int, int, int, int]]]:
+    hunks: list[list[tuple[int, int, int, int]]] = []
+    for change in changes:
+        if hunks and change[0] - hunks[-1][-1][1] <= 2 * _CONTEXT:
+            hunks[-1].append(change)
+        else:
+            hunks.append([change])
+    return hunks
+
+
+def _lines(hunk: list[tuple[int, int, int, int]], old: list[bytes], new: list[bytes]) -> list[str]:
+    first, last = hunk[0], hunk[-1]
+    lead = min(_CONTEXT, first[0], first[2])
+    tail = min(_CONTEXT, len(old) - last[1], len(new) - last[3])
+    old_start, new_start = first[0] - lead, first[2] - lead
+    old_count, new_count = last[1] + tail - old_start, last[3] + tail - new_start
+    out = [f"@@ -{old_start + (old_count > 0)},{old_count} +{new_start + (new_count > 0)},{new_count} @@"]
+    at = old_start
+    for a, a_end, b, b_end in hunk:
+        out += [" " + _text(line) for line in old[at:a]]
+        out += ["-" + _text(line) for line in old[a:a_end]]
+        out += ["+" + _text(line) for line in new[b:b_end]]
+        at = a_end
+    return out + [" " + _text(line) for line in old[at : at + tail]]
+
+
+def _text(line: bytes) -> str:
+    text = line.decode("utf-8", "replace")
+    return text if len(text) <= _MAX_LINE else text[:_MAX_LINE] + " ..."

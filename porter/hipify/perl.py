@@ -1,0 +1,119 @@
+"""The real hipify-perl: finds it, asks its version, and runs it on a copy of one file, with limits on time and output."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+PROGRAM = "hipify-perl"
+_VERSION = re.compile(r"HIP version\s+([0-9][0-9.]*[0-9])")
+_FIXED_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"}
+_SPARE_OUTPUT = 1 << 20
+
+
+class PerlFailed(Exception):
+    """hipify-perl gave no usable output for a file: it failed, ran too long, or wrote too much."""
+
+
+def find(explicit: str, env: str, path: str, rocm_path: str) -> Path | None:
+    """The first hipify-perl of: ``explicit`` (--hipify), ``env`` (PORTER_HIPIFY), the folders of ``path`` (PATH), ROCm's folders.
+
+    ``rocm_path`` is the value of ROCM_PATH. An explicit path that is no file gives None, so that the caller can say so.
+    """
+    for named in (explicit, env):
+        if named:
+            given = Path(named)
+            given = given / PROGRAM if given.is_dir() else given
+            return given if given.is_file() else None
+    folders = [Path(entry) for entry in path.split(os.pathsep) if entry]
+    if rocm_path:
+        folders.append(Path(rocm_path) / "bin")
+    folders += [folder / "bin" for folder in sorted(Path("/opt").glob("rocm*"), reverse=True)]
+    folders += [folder / "bin" for folder in sorted(Path("/opt/rocm").glob("core-*"), reverse=True)]
+    for folder in folders:
+        candidate = folder / PROGRAM
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@functools.lru_cache(maxsize=8)
+def version(program: Path) -> str:
+    """The HIP version that a hipify-perl says it is made for, empty when it does not say."""
+    try:
+        done = subprocess.run(
+            [*_command(program), "-version"], capture_output=True, timeout=20, env=_FIXED_ENVIRONMENT, stdin=subprocess.DEVNULL, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    match = _VERSION.search((done.stderr + done.stdout).decode("utf-8", "replace"))
+    return match[1] if match else ""
+
+
+def _command(program: Path) -> list[str]:
+    return [str(program)] if os.access(program, os.X_OK) else ["perl", str(program)]
+
+
+def run(program: Path, path: str, data: bytes, timeout: float, options: tuple[str, ...] = ()) -> bytes:
+    """The HIP text that hipify-perl makes of ``data``; ``path`` only gives the copy its suffix.
+
+    Warnings are off: they cost minutes, and the name table says the same. The copy lies in a scratch folder of its own; the
+    program gets no environment and no input, ``timeout`` seconds, and twice the input's size for its output. Raises PerlFailed.
+    """
+    suffix = Path(path).suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", Path(path).suffix) else ".cu"
+    limit = 2 * len(data) + _SPARE_OUTPUT
+    with tempfile.TemporaryDirectory(prefix="porter-hipify-") as scratch:
+        copy = Path(scratch) / f"source{suffix}"
+        copy.write_bytes(data)
+        output, code = _limited([*_command(program), "-quiet-warnings", *options, copy.name], scratch, timeout, limit)
+    if code is None:
+        raise PerlFailed(f"stopped after {timeout:g} s")
+    if len(output) > limit:
+        raise PerlFailed(f"wrote more than {limit} bytes")
+    if code != 0:
+        raise PerlFailed(f"ended with status {code}")
+    if data.strip() and not output:
+        raise PerlFailed("wrote nothing")
+    return output
+
+
+def _limited(command: list[str], folder: str, timeout: float, limit: int) -> tuple[bytes, int | None]:
+    """Output, at most ``limit`` bytes and one more, and exit status; None for a status when the time was over."""
+    try:
+        process = subprocess.Popen(
+            command, cwd=folder, env=_FIXED_ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise PerlFailed(f"cannot be started: {error.strerror}") from error
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        _kill(process)
+
+    timer = threading.Timer(timeout, stop)
+    timer.start()
+    try:
+        with process:
+            output = process.stdout.read(limit + 1) if process.stdout else b""
+            if len(output) > limit:
+                _kill(process)
+            code = process.wait()
+    finally:
+        timer.cancel()
+    return output, None if late.is_set() else code
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends the program and everything that it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (OSError, AttributeError):
+        process.kill()
