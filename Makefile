@@ -39,10 +39,10 @@ test: $(VENV)/.dev  ## the tests
 	$(BIN)/python -m pytest -n 2
 
 generated: $(VENV)/.dev
-	$(BIN)/python -m porter.generate --check
+	$(BIN)/python tools/generate.py --check
 
 generate: $(VENV)/.dev  ## write the generated files again
-	$(BIN)/python -m porter.generate
+	$(BIN)/python tools/generate.py
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache porter-report.html

@@ -108,9 +108,8 @@ def _format_of(file: str) -> str:
 def _config(options: dict[str, Any]) -> Config:
     from porter.hipify import api, perl
 
-    rocm = options["rocm"] or api.newest_rocm()
-    if rocm not in api.rocm_versions():
-        raise ConfigError(f"ROCm '{rocm}' is not known", f"known: {', '.join(api.rocm_versions())}")
+    rocm = options["rocm"] or list(api.rocm_versions())[-1]
+    api.hip_version(rocm)
     found = perl.find(
         options["hipify_path"], os.environ.get("PORTER_HIPIFY", ""), os.environ.get("PATH", ""), os.environ.get("ROCM_PATH", "")
     )

@@ -50,9 +50,9 @@ def read_marks(data: bytes) -> tuple[bytes, tuple[Mark, ...]]:
     return bytes(out), tuple(marks)
 
 
-def check_rule_examples(ruleset: RuleSet, only: str = "") -> Iterator[Failure]:
+def check_rule_examples(ruleset: RuleSet, only: str = "", audit: Auditor | None = None) -> Iterator[Failure]:
     """Failures of the examples: `before` must hit the rule, `after` must not."""
-    audit = Auditor(Config(targets=ALL_TARGETS), ruleset)
+    audit = audit or Auditor(Config(targets=ALL_TARGETS), ruleset)
     for rule in ruleset.rules.values():
         if only and rule.id != only:
             continue

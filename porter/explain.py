@@ -1,0 +1,123 @@
+"""What porter knows of a name: a rule, a CUDA API name, a Python package, a header or library, or a PTX opcode."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import textwrap
+from collections.abc import Iterable
+
+from packaging.utils import canonicalize_name
+
+from porter import rules
+from porter.detect import Matcher
+from porter.estimate import duration
+from porter.hipify import api
+from porter.model import Effort, Rule
+from porter.parse import ptx_dict
+from porter.render.neutral import one_line
+from porter.rules import RuleSet
+
+WIDTH = 100
+
+
+def explain(name: str) -> tuple[str, bool]:
+    """Everything known of a name as text, and whether anything is; for an unknown name the text says what comes close."""
+    ruleset = rules.load()
+    name = name.strip()
+    parts = [*_rules_named(name, ruleset), *_cuda_name(name), *_ptx(name), *_surfaces(name, ruleset)]
+    if parts:
+        return "\n\n".join(dict.fromkeys(parts)) + "\n", True
+    close = _close(name, ruleset)
+    words = f"; close to it: {', '.join(close)}" if close else ""
+    return f"porter: nothing is known of '{one_line(name)}'{words}\n", False
+
+
+def _rules_named(name: str, ruleset: RuleSet) -> list[str]:
+    rule = ruleset.rules.get(name.lower())
+    former = [r for r in ruleset.rules.values() if name in r.formerly]
+    return [rule_text(r) for r in ([rule] if rule else former)]
+
+
+def rule_text(rule: Rule) -> str:
+    """A rule for the terminal: what it finds, why it matters, what to do, what it costs, an example, the sources."""
+    lines = [f"{rule.id} · {rule.category} · {rule.severity} · confidence {rule.confidence} · {rule.action}", rule.title, ""]
+    lines += _wrapped(rule.why)
+    if rule.targets:
+        lines += ["", f"Matters on: {', '.join(rule.targets)}"]
+    if rule.replacement:
+        lines += ["", *_wrapped(f"On ROCm: {rule.replacement.name}. {rule.replacement.how}")]
+        if rule.replacement.rocm:
+            lines += [f"Needs ROCm {rule.replacement.rocm}"]
+    if rule.effort != Effort():
+        lines += ["", *_effort_lines(rule.effort)]
+    for example in rule.examples[:1]:
+        lines += ["", f"Found in {example.file}:", *_indented(example.before), "Not found:", *_indented(example.after)]
+    lines += ["", *(f"Source ({s.checked}): {s.url}" for s in rule.sources)]
+    return "\n".join(lines)
+
+
+def _effort_lines(effort: Effort) -> list[str]:
+    parts = (("once", effort.once), ("a file", effort.file), ("a place", effort.each))
+    return [
+        f"Effort {label}: {duration(h.likely)} ({duration(h.best)} to {duration(h.worst)})" for label, h in parts if h.worst > 0
+    ]
+
+
+def _indented(text: str) -> list[str]:
+    return ["    " + line for line in text.strip("\n").split("\n")]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(" ".join(text.split()), WIDTH)
+
+
+def _cuda_name(name: str) -> list[str]:
+    known = api.lookup(name)
+    if known is None:
+        return []
+    lines = [f"{known.name} · {known.library} {known.kind} · {known.support}"]
+    if known.hip:
+        lines.append(f"HIP: {known.hip}" + _versions(known.hip_added, known.hip_deprecated, known.hip_removed))
+    if known.roc:
+        lines.append(f"ROCm library: {known.roc}")
+    cuda = _versions(known.cuda_added, known.cuda_deprecated, known.cuda_removed)
+    if cuda:
+        lines.append(f"CUDA:{cuda}")
+    if not known.hip and not known.roc:
+        lines.append("No HIP or ROCm-library counterpart is known.")
+    if known.docs:
+        lines.append(f"Page: {known.docs}")
+    return ["\n".join(lines)]
+
+
+def _versions(added: str, deprecated: str, removed: str) -> str:
+    words = [f"{what} {version}" for what, version in (("since", added), ("deprecated in", deprecated), ("removed in", removed)) if version]
+    return f" ({', '.join(words)})" if words else ""
+
+
+def _ptx(name: str) -> list[str]:
+    """A PTX opcode or special register; a plain word is one only when the dictionary holds it."""
+    text = ptx_dict.explain(name)
+    return [text] if text else []
+
+
+def _surfaces(name: str, ruleset: RuleSet) -> list[str]:
+    """Rules that would find the name as a package, import, header, library, CMake package or image."""
+    matcher = Matcher(ruleset)
+    found: list[str] = []
+    for kind, spelt in _spellings(name):
+        found += [rule for rule in matcher.rules_of(kind, spelt) if rule not in found]
+    return [rule_text(ruleset.rules[rule]) for rule in found[:5]]
+
+
+def _spellings(name: str) -> Iterable[tuple[str, str]]:
+    package = re.split(r"[\[=<>!~;@ ]", name, maxsplit=1)[0]
+    yield "requirement", canonicalize_name(package)
+    for kind in ("py_import", "py_call", "py_attr", "include", "call", "type", "link_library", "cmake_package", "image", "env_var", "command"):
+        yield kind, name
+
+
+def _close(name: str, ruleset: RuleSet) -> list[str]:
+    near = difflib.get_close_matches(name.lower(), list(ruleset.rules), n=3, cutoff=0.7)
+    return [*api.close_matches(name), *near][:5]

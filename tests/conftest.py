@@ -1,0 +1,33 @@
+"""What several test files need: the rules once, and how a test asks for a program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from porter import rules
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def ruleset() -> rules.RuleSet:
+    return rules.load()
+
+
+def need_tool(*names: str) -> str:
+    """The first program of the names that exists; skips the test with a message, or fails it where tools are required."""
+    for name in names:
+        if found := shutil.which(name):
+            return found
+    words = f"needs {' or '.join(names)}, which is not on this machine"
+    if os.environ.get("PORTER_REQUIRE_TOOLS"):
+        pytest.fail(words)
+    pytest.skip(words)
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    return val.name if isinstance(val, Path) else None

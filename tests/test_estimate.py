@@ -1,0 +1,130 @@
+"""The estimate: its arithmetic by hand, its range, and the ways in which it must and must not move."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from porter import estimate
+from porter.config import Config
+from porter.estimate import simulate
+from porter.examine import Examined
+from porter.model import (
+    Action, Confidence, Effort, Finding, HipifyCount, Hours, Kernel, Origin, Problem, Related, Rule, Severity,
+)  # fmt: skip
+from porter.rules import RuleSet
+
+CHEAP = Effort(Hours(0.1, 0.5, 2), Hours(0.05, 0.1, 0.2), Hours(0.02, 0.1, 0.5), 0.8)
+HEAVY = Effort(Hours(2, 8, 32), Hours(0.5, 1, 4), Hours(1, 4, 16), 1.0)
+
+
+def rule(rule_id: str, effort: Effort, category: str = "warp-size") -> Rule:
+    return Rule(rule_id, rule_id.title(), category, Severity.MAJOR, Confidence.HIGH, Action.EDIT, "why", effort)
+
+
+RULESET = RuleSet({"cheap": rule("cheap", CHEAP), "heavy": rule("heavy", HEAVY), "built": rule("built", CHEAP, "build")}, "v")
+
+
+def finding(rule_id: str, path: str, line: int, group: str = "") -> Finding:
+    return Finding(
+        rule_id, RULESET.rules[rule_id].category, Severity.MAJOR, Confidence.HIGH, Action.EDIT, path, line, 1, line, 9, "text", "message",
+        None, ("gfx942",), fingerprint=f"{rule_id}{path}{line}", group=group or rule_id,
+    )  # fmt: skip
+
+
+def cuda(path: str, lines: int = 5000, converted: int = 10, kernels: int = 2, **more: object) -> Examined:
+    made = tuple(Kernel(f"k{i}", path, i + 1, 10) for i in range(kernels))
+    one = Examined(path, "cuda", Origin.OWN, lines, hipify=HipifyCount(converted, 0, {"cudaMalloc": converted}), kernels=made)
+    return msgspec.structs.replace(one, **more)
+
+
+def run(findings: list[Finding], own: list[Examined]) -> estimate.Estimate:
+    return estimate.estimate(findings, own, RULESET, Config())[0]
+
+
+def test_the_arithmetic_of_one_group() -> None:
+    findings = [finding("cheap", "a.cu", 1), finding("cheap", "a.cu", 2), finding("cheap", "b.cu", 1)]
+    line = next(x for x in run(findings, [cuda("a.cu"), cuda("b.cu")]).lines if x.rule == "cheap")
+    # two hits in one file on an 80 % curve are worth 2 * 0.8 = 1.6 first hits
+    assert line.hours.likely == pytest.approx(0.5 + 2 * 0.1 + 0.1 * (1.6 + 1))
+    assert line.hours.best == pytest.approx(0.1 + 2 * 0.05 + 0.02 * 2.6)
+    assert line.arithmetic.startswith("30 min once + 2 × 6 min a file + 3 × 6 min a place")
+    assert (line.findings, line.files) == (3, 2)
+
+
+def test_each_finding_has_its_share_and_the_shares_sum_to_the_line() -> None:
+    findings = [finding("heavy", "a.cu", n) for n in range(1, 5)]
+    result, shares = estimate.estimate(findings, [cuda("a.cu")], RULESET, Config())
+    line = next(x for x in result.lines if x.rule == "heavy")
+    assert sum(shares[f.fingerprint].likely for f in findings) == pytest.approx(line.hours.likely)
+    assert result.total.likely == pytest.approx(sum(x.hours.likely for x in result.lines))
+
+
+def test_a_group_never_costs_more_than_rewriting_its_files() -> None:
+    many = [finding("heavy", "small.cu", n) for n in range(1, 201)]
+    line = next(x for x in run(many, [cuda("small.cu", lines=120)]).lines if x.rule == "heavy")
+    assert line.hours.likely == pytest.approx(120 * 10 / 60)
+    assert "capped" in line.arithmetic
+
+
+def test_a_project_without_cuda_or_one_that_knows_amd_has_no_project_lines() -> None:
+    python = Examined("a.py", "python", Origin.OWN, 100)
+    assert [x.kind for x in run([], [python]).lines] == []
+    assert run([], [python]).hours.p90 == 0.0
+    signs = tuple(Related("a.cu", n, "USE_ROCM") for n in (1, 2, 3))
+    assert run([], [cuda("a.cu", amd_signs=signs)]).lines == ()
+    assert {x.kind for x in run([], [cuda("a.cu")]).lines} == {"project"}
+
+
+def test_project_lines_say_when_they_apply() -> None:
+    cmake = Examined("CMakeLists.txt", "cmake", Origin.OWN, 30)
+    ci = Examined(".github/workflows/ci.yml", "yaml", Origin.OWN, 30)
+    labels = [x.label for x in run([], [cuda("a.cu"), cmake, ci]).lines]
+    assert "Build system (cmake)" in labels and "CI with an AMD GPU runner" in labels
+    assert any("checks against the CUDA results" in label for label in labels)
+    tested = [x.label for x in run([finding("built", "CMakeLists.txt", 1)], [cuda("a.cu"), cmake, cuda("tests/t.cu")]).lines]
+    assert "Build system (cmake)" not in tested  # its findings carry the cost
+    assert any("existing tests" in label for label in tested)
+
+
+def test_grade_names_its_reasons() -> None:
+    shaky = cuda("a.cu", coverage=0.5, problems=(Problem("parse", "a.cu", 3, "syntax error"),))
+    result = run([], [shaky])
+    assert result.grade == "D" or len(result.grade_reasons) >= 3
+    assert any("50% of the CUDA lines" in reason for reason in result.grade_reasons)
+    assert run([], [cuda("a.cu")]).grade == "B"
+
+
+PLACES = st.lists(
+    st.tuples(st.sampled_from(["cheap", "heavy"]), st.sampled_from(["a.cu", "b.cu", "c.cu"]), st.integers(1, 400)), max_size=25, unique=True
+)
+OWN = [cuda("a.cu"), cuda("b.cu"), cuda("c.cu")]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(PLACES, st.randoms(use_true_random=False))
+def test_order_changes_nothing_and_more_never_costs_less(places: list[tuple[str, str, int]], random: object) -> None:
+    findings = [finding(*place) for place in places]
+    shuffled = list(findings)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert run(shuffled, list(reversed(OWN))).hours == run(findings, OWN).hours
+    if findings:
+        fewer, more = run(findings[:-1], OWN), run(findings, OWN)
+        assert more.total.likely >= fewer.total.likely - 1e-9
+        assert more.total.worst >= fewer.total.worst - 1e-9
+
+
+def test_quantiles_are_ordered_seeded_and_inside_the_sum_of_extremes() -> None:
+    lines = [Hours(1, 2, 8), Hours(0.5, 3, 4), Hours(10, 20, 80)]
+    one = simulate.quantiles(lines, 7)
+    assert one == simulate.quantiles(lines, 7)
+    assert sum(h.best for h in lines) < one.p10 < one.p50 < one.p80 <= one.p90 < sum(h.worst for h in lines)
+    mean = sum((h.best + 4 * h.likely + h.worst) / 6 for h in lines)
+    assert one.p50 == pytest.approx(mean, rel=0.15)
+
+
+def test_many_lines_are_as_wide_as_few_of_the_same_sum() -> None:
+    many = simulate.quantiles([Hours(1, 2, 6)] * 500, 1)
+    assert 500 < many.p10 < many.p50 < many.p90 < 3000
