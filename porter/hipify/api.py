@@ -40,7 +40,7 @@ LIBRARIES = {
 ROC_LIBRARIES = frozenset({"blas", "sparse", "solver", "rand", "dnn"})
 
 
-class ApiName(msgspec.Struct, frozen=True, gc=False):
+class ApiName(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One CUDA name. Versions are text as HIPIFY records them, empty where it records none; ``hip`` is empty for no HIP name.
 
     ``hip_before`` is name@version: what HIP called it before that version.
@@ -78,7 +78,8 @@ class ApiName(msgspec.Struct, frozen=True, gc=False):
 class ArgumentEdit(msgspec.Struct, frozen=True, gc=False):
     """What the call of a function needs beside its new name; arguments count from 0.
 
-    ``names``: whose names it goes with: hip, roc, miopen. ``edit``: symbol, kernel-pointer, size-pointer (casts), insert, replace, drop, copy, move, overload.
+    ``names``: whose names it goes with: hip, roc, miopen. ``edit``: symbol, kernel-pointer,
+    size-pointer (casts), insert, replace, drop, copy, move, overload.
     """
 
     names: str
@@ -108,7 +109,7 @@ def table() -> dict[str, ApiName]:
         if path.stem not in LIBRARIES:
             continue
         for row in _rows(path):
-            out[row[0]] = ApiName(row[0], path.stem, *row[1:12], notes=frozenset(row[12].split()))
+            out[row[0]] = msgspec.convert([row[0], path.stem, *row[1:12], row[12].split()], ApiName)
     return out
 
 

@@ -49,7 +49,7 @@ def call_at(masked: bytes, end: int, brackets: Brackets) -> Call | None:
     return Call(start, tuple(ranges), group.close)
 
 
-def overload(edits: tuple[ArgumentEdit, ...], call: Call) -> bytes:
+def overload(edits: list[ArgumentEdit], call: Call) -> bytes:
     """The name that a function has in HIP with this many arguments, empty for its usual one."""
     for edit in edits:
         if edit.edit == "overload" and edit.argument == len(call.arguments):

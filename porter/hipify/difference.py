@@ -5,6 +5,13 @@ from __future__ import annotations
 _CONTEXT = 3
 _LOOK_AHEAD = 12
 _MAX_LINE = 400
+# Nearest first; of equally near places the one where as many lines went as came, which is the usual case.
+_STEPS = tuple(
+    sorted(
+        ((down, right) for down in range(_LOOK_AHEAD) for right in range(_LOOK_AHEAD) if down + right),
+        key=lambda s: (sum(s), abs(s[0] - s[1])),
+    )
+)
 
 
 def diff(before: bytes, after: bytes, path: str, max_lines: int = 2000) -> str:
@@ -45,16 +52,10 @@ def _changes(old: list[bytes], new: list[bytes]) -> list[tuple[int, int, int, in
 
 def _meet(old: list[bytes], new: list[bytes], a: int, b: int) -> tuple[int, int]:
     """How far to go in both texts until they agree again; one line in both where they do not within a few lines."""
-    for distance in range(1, _LOOK_AHEAD):
-        # Equally many lines gone and come is the usual case, so it is tried first.
-        for down, right in sorted(((d, distance - d) for d in range(distance + 1)), key=lambda pair: abs(pair[0] - pair[1])):
-            if (
-                a + down < len(old)
-                and b + right < len(new)
-                and old[a + down] == new[b + right]
-                and (old[a + down].strip() or down == right)
-            ):
-                return down, right
+    for down, right in _STEPS:
+        x, y = a + down, b + right
+        if x < len(old) and y < len(new) and old[x] == new[y] and (down == right or old[x].strip()):
+            return down, right
     return min(1, len(old) - a), min(1, len(new) - b)
 
 

@@ -101,8 +101,7 @@ def _kernel_start(masked: bytes, end: int) -> int | None:
                 return None
             at = opened
         elif before == b")" and at == end:
-            opened = _back(masked, at, stop, b"(", b")")
-            return opened
+            return _back(masked, at, stop, b"(", b")")
         elif _PATH_CHAR.match(before):
             while at > stop and _PATH_CHAR.match(masked[at - 1 : at]):
                 at -= 1
