@@ -63,6 +63,8 @@ def read_command(sheet: Sheet, line: Invocation) -> None:
     name, rest = command_name(inner)
     if not name or name in _QUIET:
         return
+    if compiler_line.is_nvcc(words[0].text):
+        name = "nvcc"
     last = words[len(words) - len(rest) - 1]
     sheet.add("command", name, words[0].start, last.end, line.live, "host")
     program = name.split()[0]

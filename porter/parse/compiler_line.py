@@ -19,6 +19,7 @@ _WITH_VALUE = names(
     "--linker-options -ccbin --compiler-bindir -maxrregcount --maxrregcount -Xfatbin --fatbin-options -Xcudafe -Xnvlink "
     "--nvlink-options --default-stream -default-stream -t --threads -cudart --cudart -diag-suppress --diag-suppress"
 )
+_SILENT = names("-o -c -I -L -x -MF -MT -isystem -include")
 _LIBRARY = re.compile(r"(?:.*/)?lib([A-Za-z0-9_+-]+)\.(?:so|a|dylib)(?:\.[\d.]+)?")
 
 
@@ -54,7 +55,7 @@ def read_flags(sheet: Sheet, words: Iterable[Word], live: Live, everything: bool
         library = library_of(text)
         if library:
             sheet.add("link_library", library, word.start, end, live)
-        elif text.startswith("-") and len(text) > 1 and (everything or text.startswith("-D") or is_cuda_flag(text)):
+        elif text.startswith("-") and len(text) > 1 and text not in _SILENT and (everything or text.startswith("-D") or is_cuda_flag(text)):
             sheet.add("compile_flag", text, word.start, end, live)
 
 

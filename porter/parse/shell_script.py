@@ -24,8 +24,12 @@ def read_script(
     end: int,
     live: Live = Live.YES,
     variables: dict[str, str] | None = None,
+    reads: bool = True,
 ) -> None:
-    """Facts of shell text between two offsets of a file; ``text`` may be the file's with parts blanked, never shifted."""
+    """Facts of shell text between two offsets of a file; ``text`` may be the file's with parts blanked, never shifted.
+
+    With ``reads`` off, $NAME is no environment variable (in a Makefile it is the file's own).
+    """
     known = dict(variables or {})
     work: list[tuple[int, int, Live, int]] = [(start, end, live, 0)]
     while work:
@@ -33,7 +37,7 @@ def read_script(
         listed = commands(text, begin, stop)
         for command, guard in zip(listed, lives(listed), strict=True):
             here = narrowest((around, guard))
-            _read(sheet, command, here, known)
+            _read(sheet, command, here, known, reads)
             if depth < MAX_DEPTH:
                 work += [(a, b, here, depth + 1) for a, b in _inner(command)]
 
@@ -50,7 +54,7 @@ def _inner(command: Command) -> list[tuple[int, int]]:
     return inner
 
 
-def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str]) -> None:
+def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str], reads: bool) -> None:
     words = list(command.words)
     if not words or "for" in command.lead or "case" in command.lead:
         return
@@ -65,7 +69,7 @@ def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str]) -> 
             known[name] = value if len(value) < 400 else ""
             if name.isupper():
                 sheet.add("env_var", name, word.start, word.end, live, "host", value=value, access="set" if exported else "assign")
-    for word in command.words + command.redirects:
+    for word in command.words + command.redirects if reads else []:
         for match in _READ.finditer(word.text[:2_000]):
             if match[1] not in assigned:
                 sheet.add("env_var", match[1], word.start, word.end, live, "host", access="read")

@@ -22,6 +22,7 @@ _SCRIPTS = frozenset(
     ("run", "script", "before_script", "after_script", "commands", "cmds", "cmd", "shell", "setup", "inlineScript", "bash")
 )
 _ARGV = frozenset(("command", "args", "entrypoint"))
+Scripts = list[tuple[Node, Live]]
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -29,7 +30,7 @@ def parse(file: SourceFile) -> Parsed:
     """Facts of a YAML file; templates are blanked first, and scripts inside are read as shell."""
     sheet = Sheet(file, "yaml")
     text = blanked(sheet.text)
-    scripts: list[Node] = []
+    scripts: Scripts = []
     for document in load(sheet, text):
         for path, node, key in walk(document):
             if len(sheet.parsed.facts) > MAX_LEAVES:
@@ -46,7 +47,7 @@ def _leaf(sheet: Sheet, node: Node, path: str, key: Node | None) -> None:
     value = (node.value or "").strip()
     start = key.start if key is not None else node.start
     if path and len(value) <= MAX_VALUE and "\n" not in value:
-        sheet.add("manifest_key", f"{path}={value}", start, max(_end(sheet, node), start), value=value, context="host")
+        sheet.add("manifest_key", f"{path}={value}", start, max(_end(sheet, node), start), node.live, "host", value=value)
 
 
 def _end(sheet: Sheet, node: Node) -> int:
@@ -57,24 +58,25 @@ def _end(sheet: Sheet, node: Node) -> int:
     return end
 
 
-def _mapping(sheet: Sheet, node: Node, path: str, scripts: list[Node]) -> None:
+def _mapping(sheet: Sheet, node: Node, path: str, scripts: Scripts) -> None:
     image = _images(sheet, node, path)
     for name, value in node.pairs:
         key = name.value or ""
         if key in _ENV_BLOCKS:
+            value.live = node.live
             _environment(sheet, value)
         if key in _SCRIPTS:
-            scripts += [one for one in (value.items or [value]) if one.value is not None]
+            scripts += [(one, node.live) for one in (value.items or [value]) if one.value is not None]
         elif key in _ARGV:
-            _argv(sheet, key, value, image, scripts)
+            _argv(sheet, key, value, image, node.live, scripts)
         elif key == "uses" and (value.value or "").startswith("docker://"):
-            _image(sheet, value)
+            _image(sheet, value, node.live)
     if node.get("name") is not None and node.get("value") is not None and node.get("command") is None:
         pair = node.text("name")
         setting = node.get("value")
         if pair.isupper() and setting is not None and _NAME.fullmatch(pair):
             first = node.pairs[0][0]
-            sheet.add("env_var", pair, first.start, _end(sheet, setting), context="host", value=setting.value or "", access="set")
+            sheet.add("env_var", pair, first.start, _end(sheet, setting), node.live, "host", value=setting.value or "", access="set")
     _arguments_joined(sheet, node, image)
 
 
@@ -84,10 +86,10 @@ def _images(sheet: Sheet, node: Node, path: str) -> str:
     for name, value in node.pairs:
         key = (name.value or "").lower()
         if value.value is not None and (key.endswith("image") or key in ("container", "base_image", "image_name")):
-            found = _image(sheet, value) or found
+            found = _image(sheet, value, node.live) or found
         elif key == "services" and value.style == "list":
             for item in value.items:
-                _image(sheet, item)
+                _image(sheet, item, node.live)
     last = path.rsplit(".", 1)[-1].lower()
     repository = node.get("repository") or (node.get("name") if last == "image" else None)
     if (
@@ -99,16 +101,16 @@ def _images(sheet: Sheet, node: Node, path: str) -> str:
         tag = node.text("tag") or node.text("version")
         if "://" not in repository.value:
             found = "/".join(part for part in (registry, repository.value, node.text("image")) if part) + (f":{tag}" if tag else "")
-            sheet.add("image", found, repository.start, _end(sheet, repository), context="host")
+            sheet.add("image", found, repository.start, _end(sheet, repository), node.live, "host")
     return found
 
 
-def _image(sheet: Sheet, node: Node) -> str:
+def _image(sheet: Sheet, node: Node, live: Live) -> str:
     text = (node.value or "").strip()
     if not _IMAGE.fullmatch(text) or not ("/" in text or ":" in text or "-" in text) or text.lower() in ("true", "false"):
         return ""
     image = text.removeprefix("docker://")
-    sheet.add("image", image, node.start, _end(sheet, node), context="host")
+    sheet.add("image", image, node.start, _end(sheet, node), live, "host")
     return image
 
 
@@ -118,30 +120,30 @@ def _environment(sheet: Sheet, node: Node) -> None:
         if name.value and name.value.isupper() and _NAME.fullmatch(name.value):
             setting = value.value if value.value is not None else value.text("value") or value.text("default")
             sheet.add(
-                "env_var", name.value, name.start, max(name.end, _end(sheet, value)), context="host", value=setting or "", access="set"
+                "env_var", name.value, name.start, max(name.end, _end(sheet, value)), node.live, "host", value=setting or "", access="set"
             )
     for item in node.items:
         name_text, equals, setting = (item.value or "").partition("=")
         if equals and name_text.isupper() and _NAME.fullmatch(name_text):
-            sheet.add("env_var", name_text, item.start, _end(sheet, item), context="host", value=setting, access="set")
+            sheet.add("env_var", name_text, item.start, _end(sheet, item), node.live, "host", value=setting, access="set")
 
 
-def _argv(sheet: Sheet, key: str, node: Node, image: str, scripts: list[Node]) -> None:
+def _argv(sheet: Sheet, key: str, node: Node, image: str, live: Live, scripts: Scripts) -> None:
     """A command as a list of words or as one shell text."""
     if node.value is not None:
         if node.value.lstrip().startswith("-") and server_of(image):
-            read_flags(sheet, server_of(image), _split(node), Live.YES)
+            read_flags(sheet, server_of(image), _split(node), live)
         elif node.value.strip():
-            scripts.append(node)
+            scripts.append((node, live))
         return
     items = [item for item in node.items if item.value is not None]
     shell = [at for at, item in enumerate(items) if re.fullmatch(r"-[a-z]*c", item.value or "")]
     if items and (items[0].value or "").rsplit("/", 1)[-1] in ("sh", "bash") and shell and len(items) > shell[0] + 1:
-        scripts.append(items[shell[0] + 1])
+        scripts.append((items[shell[0] + 1], live))
     elif key == "args" and len(items) == 1 and ("\n" in (items[0].value or "") or " " in (items[0].value or "")):
-        scripts.append(items[0])
+        scripts.append((items[0], live))
     elif key != "args" and any(" " in (item.value or "").strip() and not (item.value or "").startswith(("-", "{")) for item in items[:1]):
-        scripts += items
+        scripts += [(item, live) for item in items]
 
 
 def _arguments_joined(sheet: Sheet, node: Node, image: str) -> None:
@@ -157,9 +159,9 @@ def _arguments_joined(sheet: Sheet, node: Node, image: str) -> None:
     split = [part for word in words for part in _split_word(word)]
     if split[0].text.startswith("-"):
         server = server_of(image) or "container"
-        read_flags(sheet, server, split, Live.YES)
+        read_flags(sheet, server, split, node.live)
     else:
-        read_command(sheet, Invocation(split))
+        read_command(sheet, Invocation(split, node.live))
 
 
 def _split_word(word: Word) -> list[Word]:
@@ -174,12 +176,12 @@ def _split(node: Node) -> list[Word]:
     return [Word(part, node.start, node.end) for part in (node.value or "").split()[:500]]
 
 
-def _read_scripts(sheet: Sheet, text: str, scripts: list[Node]) -> None:
+def _read_scripts(sheet: Sheet, text: str, scripts: Scripts) -> None:
     """Read shell texts where they stand; line ends of folded and flowing scalars become blanks at equal length."""
     pieces: list[str] = []
     at = 0
-    ranges: list[tuple[int, int]] = []
-    for node in sorted(scripts, key=lambda script: script.start):
+    ranges: list[tuple[int, int, Live]] = []
+    for node, live in sorted(scripts, key=lambda script: script[0].start):
         start, end = node.start, _end(sheet, node)
         if start < at:
             continue
@@ -190,7 +192,7 @@ def _read_scripts(sheet: Sheet, text: str, scripts: list[Node]) -> None:
         inner = text[start:end]
         pieces += [text[at:start], inner if node.style == "|" else inner.replace("\n", " ")]
         at = max(end, at)
-        ranges.append((start, end))
+        ranges.append((start, end, live))
     masked = "".join(pieces) + text[at:]
-    for start, end in ranges:
-        read_script(sheet, masked, start, end)
+    for start, end, live in ranges:
+        read_script(sheet, masked, start, end, live)

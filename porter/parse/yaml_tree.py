@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from porter.model import Live
+from porter.parse.amd_words import says_amd, says_nvidia
 from porter.parse.sheet import Sheet
 
 MAX_NODES = 200_000
@@ -28,6 +30,7 @@ class Node:
     style: str = ""
     items: list[Node] = field(default_factory=list)
     pairs: list[tuple[Node, Node]] = field(default_factory=list)
+    live: Live = Live.YES
 
     def get(self, key: str) -> Node | None:
         """The value of a key of a mapping."""
@@ -120,13 +123,24 @@ def _attach(node: Node, documents: list[Node], stack: list[Node], keys: list[Nod
 
 
 def walk(root: Node) -> Iterator[tuple[str, Node, Node | None]]:
-    """Every node under a root with its dotted path and its key, in the order of the text, without recursion."""
+    """Every node under a root with its dotted path and its key, in the order of the text, without recursion.
+
+    On the way each node learns its ``live``: where one mapping has a key for AMD beside one for NVIDIA, the latter is not
+    part of what runs on AMD.
+    """
     work: list[tuple[str, Node, Node | None]] = [("", root, None)]
     while work:
         path, node, key = work.pop()
         yield path, node, key
         for item in reversed(node.items):
+            item.live = node.live
             work.append((path, item, None))
+        ported = any(_for_amd(name.value or "") for name, _ in node.pairs)
         for name, value in reversed(node.pairs):
             label = (name.value or "")[:200]
+            value.live = Live.NO if ported and says_nvidia(label) and not _for_amd(label) else node.live
             work.append((f"{path}.{label}" if path else label, value, name))
+
+
+def _for_amd(key: str) -> bool:
+    return len(key) < 60 and key.isprintable() and (says_amd(key) or key.lower() in ("amd", "amd-gpu", "amd_gpu"))

@@ -1,0 +1,51 @@
+"""JSON: models' configuration (quantisation, data types), and containers' (Docker daemon, dev containers); other files hold nothing."""
+
+from __future__ import annotations
+
+from porter.model import Live, SourceFile
+from porter.parse import Parsed
+from porter.parse.command_line import read_flags
+from porter.parse.json_leaves import Leaf, leaves
+from porter.parse.sheet import Sheet
+from porter.parse.shell_words import commands, names
+
+_MODEL_FILES = names(
+    "config.json hf_quant_config.json quantize_config.json quantization_config.json quant_config.json generation_config.json "
+    "adapter_config.json model_index.json params.json recipe.json"
+)
+_MODEL_MARKS = tuple(f'"{key}"'.encode() for key in ("quantization_config", "quant_method", "quant_algo", "model_type", "architectures"))
+_CONTAINER_FILES = frozenset(("daemon.json", "devcontainer.json", ".devcontainer.json"))
+_KEYS = names("quant dtype kv_cache architectures model_type format type backend attn bits plugin engine scheme")
+
+
+def parse(file: SourceFile) -> Parsed:
+    """Facts of a JSON file that configures a model or a container engine."""
+    sheet = Sheet(file, "json")
+    name = file.path.rsplit("/", 1)[-1]
+    if name in _CONTAINER_FILES:
+        _container(sheet)
+    elif name in _MODEL_FILES or any(mark in file.data[:200_000] for mark in _MODEL_MARKS):
+        for leaf in _leaves(sheet):
+            if any(key in leaf.path.lower() for key in _KEYS) and len(leaf.value) <= 120:
+                sheet.add("model_key", f"{leaf.path}={leaf.value}", leaf.start, leaf.end, context="host", value=leaf.value)
+    return sheet.parsed
+
+
+def _leaves(sheet: Sheet) -> list[Leaf]:
+    found, problem = leaves(sheet.text)
+    if problem >= 0:
+        sheet.problem(problem, "not valid JSON; what follows was not read")
+    return found
+
+
+def _container(sheet: Sheet) -> None:
+    for leaf in _leaves(sheet):
+        sheet.add("manifest_key", f"{leaf.path}={leaf.value}", leaf.start, leaf.end, context="host", value=leaf.value)
+        if leaf.path in ("image", "build.image"):
+            sheet.add("image", leaf.value, leaf.start, leaf.end, context="host")
+        elif leaf.path == "runArgs":
+            inner = commands(sheet.text, leaf.start + 1, leaf.end - 1)
+            read_flags(sheet, "docker run", [word for command in inner for word in command.words], Live.YES)
+        elif leaf.path.startswith(("containerEnv.", "remoteEnv.")):
+            variable = leaf.path.partition(".")[2]
+            sheet.add("env_var", variable, leaf.start, leaf.end, context="host", value=leaf.value, access="set")

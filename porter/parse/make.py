@@ -1,0 +1,110 @@
+"""Makefiles: variables, compiler flags and libraries, recipes as shell, ifeq and ifdef with three truth values."""
+
+from __future__ import annotations
+
+import re
+
+from porter.model import Live, SourceFile
+from porter.parse import Parsed, compiler_line
+from porter.parse.amd_words import Chain, Truth, narrowest, says_amd, says_nvidia
+from porter.parse.sheet import Sheet
+from porter.parse.shell_script import read_script
+from porter.parse.shell_words import commands
+
+_ASSIGN = re.compile(r"\s*(?:export\s+|override\s+)*([A-Za-z_][\w.-]*)\s*(?::::|::|:|\?|\+|!)?=(.*)", re.DOTALL)
+_TEST = re.compile(r"\s*(else\s+)?(ifeq|ifneq|ifdef|ifndef|else|endif)\b(.*)", re.DOTALL)
+_VARIABLE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]")
+_OF_INTEREST = re.compile(r"\w*(?:CUDA|NVCC|NCCL|CUDNN|TENSORRT|CUBLAS|GENCODE|SM_?ARCH)\w*")
+_NVCC = re.compile(r"(?:^|[\s/(=])nvcc(?:$|[\s)])")
+_SHELL = re.compile(r"\$\(shell\b")
+
+
+def parse(file: SourceFile) -> Parsed:
+    """Facts of a Makefile or .mk file."""
+    sheet = Sheet(file, "make")
+    text, lines = _lines(sheet.text)
+    ported = any(says_amd(line) for _, line in lines if _TEST.match(line) or _ASSIGN.match(line))
+    nvcc = any(_NVCC.search(line) for _, line in lines)
+    chains: list[Chain] = []
+    known: dict[str, str] = {}
+    for start, line in lines:
+        test = _TEST.match(line) if not line.startswith("\t") else None
+        if test:
+            _branch(chains, test, ported)
+            continue
+        live = narrowest(chain.live for chain in chains)
+        if line.startswith("\t"):
+            _recipe(sheet, text, start, start + len(line), live, known)
+            continue
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        match = _ASSIGN.match(line) or (_ASSIGN.match(line, line.index(":") + 1) if ":" in line else None)
+        if match:
+            _variable(sheet, text, start, match, live, nvcc)
+            if live is not Live.NO and len(match[2]) < 400:
+                known[match[1]] = match[2].split("#")[0].strip()
+        elif ";" in line and ":" in line:
+            _recipe(sheet, text, start + line.index(";") + 1, start + len(line), live, known)
+    return sheet.parsed
+
+
+def _lines(text: str) -> tuple[str, list[tuple[int, str]]]:
+    """The text as a shell reads it, and its logical lines with their offsets.
+
+    Everything keeps its place: continuations become blanks, $(NAME) becomes ${NAME}, $(shell x) a substitution, $$ a dollar.
+    """
+    blanked = text.replace("\\\r\n", "   ").replace("\\\n", "  ").replace("$$", " $")
+    blanked = _SHELL.sub("$(     ", _VARIABLE.sub(lambda match: "${" + match[1] + "}", blanked))
+    out: list[tuple[int, str]] = []
+    offset = 0
+    for line in blanked.split("\n"):
+        out.append((offset, line))
+        offset += len(line) + 1
+    return blanked, out
+
+
+def _branch(chains: list[Chain], test: re.Match[str], ported: bool) -> None:
+    word, rest = test[2], test[3].split("#")[0]
+    if word == "endif":
+        if chains:
+            chains.pop()
+    elif word == "else" and chains:
+        chains[-1].branch(True)
+    elif word != "else":
+        truth = _truth(word, rest, ported)
+        if test[1] and chains:
+            chains[-1].branch(truth)
+        elif not test[1]:
+            chains.append(Chain())
+            chains[-1].branch(truth)
+
+
+def _truth(word: str, rest: str, ported: bool) -> Truth:
+    """Whether an ifeq or ifdef holds in a build for AMD; CUDA tests are false only in a file that has an AMD side."""
+    amd, nvidia = says_amd(rest), says_nvidia(rest)
+    if amd == nvidia or (nvidia and not ported):
+        return None
+    empty = re.search(r",\s*\)|,\s*$|\(\s*,|['\"]{2}|\b(?:0|no|off|OFF|false)\b", rest) is not None and word in ("ifeq", "ifneq")
+    positive = (word in ("ifeq", "ifdef")) != empty
+    return positive if amd else not positive
+
+
+def _variable(sheet: Sheet, text: str, start: int, match: re.Match[str], live: Live, nvcc: bool) -> None:
+    name, value = match[1], match[2]
+    begin = start + match.start(1)
+    if _OF_INTEREST.fullmatch(name) or _NVCC.search(value):
+        sheet.add("build_symbol", name, begin, start + match.end(1), live, value=value.strip())
+    cuda = (nvcc and "FLAGS" in name) or "NV" in name or "CUDA" in name or "GENCODE" in name or "ARCH" in name or "nvcc" in value
+    for command in commands(text, start + match.start(2), start + match.end(2)):
+        words = [word for word in command.words if word.text]
+        if words and compiler_line.is_nvcc(words[0].text):
+            sheet.add("command", "nvcc", words[0].start, words[0].end, live)
+            words, cuda = words[1:], True
+        compiler_line.read_flags(sheet, words, live, everything=cuda)
+
+
+def _recipe(sheet: Sheet, text: str, start: int, end: int, live: Live, known: dict[str, str]) -> None:
+    """A recipe line: shell, after the @, - and + that make takes for itself."""
+    while start < end and text[start] in "\t @-+":
+        start += 1
+    read_script(sheet, text, start, end, live, known, reads=False)
