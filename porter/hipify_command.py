@@ -16,8 +16,8 @@ from porter.config import Config
 from porter.discover import discover, read_regular
 from porter.errors import InputError, OutputError, ToolError
 from porter.hipify import Conversion, Left, Options, advice, clang, convert, diff, perl
-from porter.kinds import decode, kind_of
-from porter.model import Live
+from porter.hipify.live import live_lines
+from porter.kinds import kind_of
 from porter.parse.guards import guards_of
 from porter.write import write_whole
 
@@ -76,9 +76,8 @@ def _translator(options: Mapping[str, Any], made: Options) -> Translate:
     flags = perl.flags(made)
 
     def translate(path: str, data: bytes) -> tuple[bytes, Conversion]:
-        guards = guards_of(decode(data), path)
         implicit = made if not path.endswith(_IMPLICIT_RUNTIME) else msgspec.structs.replace(made, runtime_is_implicit=True)
-        done = convert(data, implicit, lambda line: guards.at(line) is not Live.NO)
+        done = convert(data, implicit, live_lines(guards_of(data, path)))
         if program is None:
             return done.output, done
         try:

@@ -85,6 +85,11 @@ def _choose(entry: ApiName, options: Options, hip: Version) -> Choice | None:
     return made(target=target.encode(), names=names, remark=remark)
 
 
+def _has_arrived(entry: ApiName, hip: Version) -> bool:
+    """Whether a name that HIPIFY calls experimental is in the headers of a HIP release by now."""
+    return "hip7.1-declared" in entry.notes and hip >= (7, 1)
+
+
 def _to_roc(entry: ApiName, options: Options) -> bool:
     """Whether the name goes to a roc library or MIOpen rather than to a hip one."""
     if entry.api == "dnn" or entry.roc.startswith("miopen"):
@@ -105,7 +110,7 @@ def _missing(entry: ApiName, options: Options, hip: Version, to_roc: bool) -> st
     if entry.support == "roc-only":
         return "" if to_roc and entry.roc else "unsupported"
     if entry.support == "experimental":
-        return "" if options.experimental else "experimental"
+        return "" if options.experimental or _has_arrived(entry, hip) else "experimental"
     if entry.support != "supported":
         return "unsupported"
     if entry.hip_removed and api.version(entry.hip_removed) <= hip:

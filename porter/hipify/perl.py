@@ -11,17 +11,19 @@ import tempfile
 import threading
 from pathlib import Path
 
+from porter.hipify.choices import Options
+
 PROGRAM = "hipify-perl"
 _VERSION = re.compile(r"HIP version\s+([0-9][0-9.]*[0-9])")
 _FIXED_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"}
-_SPARE_OUTPUT = 1 << 20
+SPARE_OUTPUT = 1 << 20  # bytes that the output may have beyond twice the input
 
 
 class PerlFailed(Exception):
     """hipify-perl gave no usable output for a file: it failed, ran too long, or wrote too much."""
 
 
-def find(explicit: str, env: str, path: str, rocm_path: str) -> Path | None:
+def find(explicit: str, env: str, path: str, rocm_path: str, program: str = PROGRAM) -> Path | None:
     """The first hipify-perl of: ``explicit`` (--hipify), ``env`` (PORTER_HIPIFY), the folders of ``path`` (PATH), ROCm's folders.
 
     ``rocm_path`` is the value of ROCM_PATH. An explicit path that is no file gives None, so that the caller can say so.
@@ -29,7 +31,7 @@ def find(explicit: str, env: str, path: str, rocm_path: str) -> Path | None:
     for named in (explicit, env):
         if named:
             given = Path(named)
-            given = given / PROGRAM if given.is_dir() else given
+            given = given / program if given.is_dir() else given
             return given if given.is_file() else None
     folders = [Path(entry) for entry in path.split(os.pathsep) if entry]
     if rocm_path:
@@ -37,7 +39,7 @@ def find(explicit: str, env: str, path: str, rocm_path: str) -> Path | None:
     folders += [folder / "bin" for folder in sorted(Path("/opt").glob("rocm*"), reverse=True)]
     folders += [folder / "bin" for folder in sorted(Path("/opt/rocm").glob("core-*"), reverse=True)]
     for folder in folders:
-        candidate = folder / PROGRAM
+        candidate = folder / program
         if candidate.is_file():
             return candidate
     return None
@@ -56,6 +58,12 @@ def version(program: Path) -> str:
     return match[1] if match else ""
 
 
+def flags(options: Options) -> tuple[str, ...]:
+    """The options of hipify-perl that mean the same."""
+    given = {"-roc": options.roc, "-miopen": options.miopen, "-experimental": options.experimental}
+    return (*(flag for flag, on in given.items() if on), *(("-hip-kernel-execution-syntax",) if options.launch == "ggl" else ()))
+
+
 def _command(program: Path) -> list[str]:
     return [str(program)] if os.access(program, os.X_OK) else ["perl", str(program)]
 
@@ -67,11 +75,11 @@ def run(program: Path, path: str, data: bytes, timeout: float, options: tuple[st
     program gets no environment and no input, ``timeout`` seconds, and twice the input's size for its output. Raises PerlFailed.
     """
     suffix = Path(path).suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", Path(path).suffix) else ".cu"
-    limit = 2 * len(data) + _SPARE_OUTPUT
+    limit = 2 * len(data) + SPARE_OUTPUT
     with tempfile.TemporaryDirectory(prefix="porter-hipify-") as scratch:
         copy = Path(scratch) / f"source{suffix}"
         copy.write_bytes(data)
-        output, code = _limited([*_command(program), "-quiet-warnings", *options, copy.name], scratch, timeout, limit)
+        output, code = limited([*_command(program), "-quiet-warnings", *options, copy.name], scratch, timeout, limit)
     if code is None:
         raise PerlFailed(f"stopped after {timeout:g} s")
     if len(output) > limit:
@@ -83,7 +91,7 @@ def run(program: Path, path: str, data: bytes, timeout: float, options: tuple[st
     return output
 
 
-def _limited(command: list[str], folder: str, timeout: float, limit: int) -> tuple[bytes, int | None]:
+def limited(command: list[str], folder: str, timeout: float, limit: int) -> tuple[bytes, int | None]:
     """Output, at most ``limit`` bytes and one more, and exit status; None for a status when the time was over."""
     try:
         process = subprocess.Popen(
