@@ -43,14 +43,16 @@ class Expr(msgspec.Struct, frozen=True, eq=False, gc=False):
         return self.op.rpartition("::")[2]
 
 
-class Origin(msgspec.Struct, frozen=True, gc=False):
-    """Shift of a text that was parsed on its own: rows to add, and columns to add on its first row."""
+class Origin(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """The bytes that a syntax tree was made of, and where they stand: rows to add, and columns to add on the first row."""
 
+    data: bytes
     row: int = 0
     column: int = 0
 
-
-HERE = Origin()
+    def text(self, node: Any) -> str:
+        """Source text of a node, as far as it is UTF-8."""
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -63,12 +65,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
         stack.extend(reversed(top.args))
 
 
-def text_of(node: Any) -> str:
-    """Source text of a node, as far as it is UTF-8."""
-    return bytes(node.text).decode("utf-8", "replace") if node.text else ""
-
-
-def build(node: Any, at: Origin = HERE, depth: int = 0) -> Expr:
+def build(node: Any, at: Origin, depth: int = 0) -> Expr:
     """The expression that a syntax node stands for; parentheses vanish, what is unknown becomes kind ``other``."""
     if depth > MAX_DEPTH:
         return _make(node, at, "other", "")
@@ -84,7 +81,7 @@ def _make(
 ) -> Expr:
     row, column = node.start_point
     end_row, end_column = node.end_point
-    if at is not HERE:
+    if at.row or at.column:
         column += at.column if row == 0 else 0
         end_column += at.column if end_row == 0 else 0
         row += at.row
@@ -93,11 +90,11 @@ def _make(
 
 
 def _number(node: Any, at: Origin, depth: int) -> Expr:
-    return _make(node, at, "num", text_of(node))
+    return _make(node, at, "num", at.text(node))
 
 
 def _name(node: Any, at: Origin, depth: int) -> Expr:
-    return _make(node, at, "name", text_of(node))
+    return _make(node, at, "name", at.text(node))
 
 
 def _inside(node: Any, at: Origin, depth: int) -> Expr:
@@ -137,7 +134,7 @@ def _field(node: Any, at: Origin, depth: int) -> Expr:
     if owner is None or member is None:
         return _make(node, at, "other", node.type)
     if owner.type == "identifier":
-        full = f"{text_of(owner)}.{text_of(member)}"
+        full = f"{at.text(owner)}.{at.text(member)}"
         if full in BUILTIN_FIELDS:
             return _make(node, at, "name", full)
     name, targs = _callee_name(member, at, depth)
@@ -157,7 +154,7 @@ def _callee_name(node: Any, at: Origin, depth: int) -> tuple[str, tuple[Expr, ..
             scope = node.child_by_field_name("scope")
             if scope is not None:
                 inner = scope.child_by_field_name("name") if scope.type == "template_type" else scope
-                names.append(text_of(inner))
+                names.append(at.text(inner))
             node = node.child_by_field_name("name")
         elif node.type in ("template_function", "template_type", "template_method"):
             found = node.child_by_field_name("arguments")
@@ -166,7 +163,7 @@ def _callee_name(node: Any, at: Origin, depth: int) -> tuple[str, tuple[Expr, ..
         elif node.type in ("dependent_name", "dependent_type") and node.named_child_count:
             node = node.named_children[-1]
         else:
-            names.append(text_of(node))
+            names.append(at.text(node))
             node = None
     return "::".join(names), targs
 
@@ -189,25 +186,25 @@ def _call(node: Any, at: Origin, depth: int) -> Expr:
         member = _field(callee, at, depth + 1)
         return _make(node, at, "method", member.op, (*member.args, *args), member.targs)
     if callee.type == "primitive_type":
-        return _make(node, at, "cast", text_of(callee), args[:1])
+        return _make(node, at, "cast", at.text(callee), args[:1])
     name, targs = _callee_name(callee, at, depth + 1)
     if len(args) == 1 and name in CASTS:
-        return _make(node, at, "cast", _type_text(callee), args)
+        return _make(node, at, "cast", _type_text(callee, at), args)
     if len(args) == 1 and name.rpartition("::")[2] in TYPE_CALLS:
         return _make(node, at, "cast", name, args)
     return _make(node, at, "call", name, args, targs, shape)
 
 
-def _type_text(callee: Any) -> str:
+def _type_text(callee: Any, at: Origin) -> str:
     found = callee.child_by_field_name("arguments")
-    return text_of(found).strip("<> ") if found is not None else ""
+    return at.text(found).strip("<> ") if found is not None else ""
 
 
 def _cast(node: Any, at: Origin, depth: int) -> Expr:
     kind, value = node.child_by_field_name("type"), node.child_by_field_name("value")
     if value is None:
         return _make(node, at, "other", node.type)
-    return _make(node, at, "cast", text_of(kind) if kind is not None else "", (build(value, at, depth + 1),))
+    return _make(node, at, "cast", at.text(kind) if kind is not None else "", (build(value, at, depth + 1),))
 
 
 def _index(node: Any, at: Origin, depth: int) -> Expr:
@@ -222,7 +219,7 @@ def _descriptor(node: Any, at: Origin, depth: int) -> Expr:
     children = node.named_children
     if len(children) == 1:
         return build(children[0], at, depth + 1)
-    return _make(node, at, "other", text_of(node)[:80])
+    return _make(node, at, "other", at.text(node)[:80])
 
 
 def _list(node: Any, at: Origin, depth: int) -> Expr:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from porter.flow.expr import HERE, Expr, Origin, build, text_of
+from porter.flow.expr import Expr, Origin, build
 from porter.model import Span
 
 MAX_EVENTS = 20_000  # of one function; what machines generate beyond this is cut
@@ -97,8 +97,8 @@ LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_rang
 class Reader:
     """Reads one body; iterative, so that no nesting can exhaust the stack."""
 
-    def __init__(self, at: Origin = HERE) -> None:
-        """A reader whose rows and columns are shifted by ``at``."""
+    def __init__(self, at: Origin) -> None:
+        """A reader of the bytes and at the place that ``at`` names."""
         self.at = at
         self.events: list[Event] = []
         self.stack: list[_Work] = []
@@ -160,7 +160,7 @@ class Reader:
         self._lambdas(work, node)
 
     def _lambdas(self, work: _Work, node: Any) -> None:
-        text = node.text or b""
+        text = self.at.data[node.start_byte : node.end_byte]
         if b"[" not in text or (b"[&" not in text and b"[=" not in text and b"[]" not in text and b"](" not in text):
             return
         pending = list(reversed(node.named_children))
@@ -175,7 +175,7 @@ class Reader:
 
     def _declaration(self, work: _Work) -> None:
         node = work.node
-        kind = type_of(node)
+        kind = type_of(node, self.at)
         for child in node.children_by_field_name("declarator"):
             self._declare(work, child, kind)
 
@@ -199,7 +199,7 @@ class Reader:
             node = inner if inner is not None else (node.named_children[0] if node.named_child_count else None)
         if node is None:
             return
-        self.emit(work, "decl", whole, name=text_of(node), type=kind, value=value, extents=tuple(extents))
+        self.emit(work, "decl", whole, name=self.at.text(node), type=kind, value=value, extents=tuple(extents))
         self._lambdas(work, whole)
 
     def _alias(self, work: _Work) -> None:
@@ -208,7 +208,7 @@ class Reader:
         if node.type == "type_definition":
             name = node.child_by_field_name("declarator")
         if name is not None and kind is not None:
-            self.emit(work, "alias", node, name=text_of(name), value=build(kind, self.at))
+            self.emit(work, "alias", node, name=self.at.text(name), value=build(kind, self.at))
 
     def _return(self, work: _Work) -> None:
         children = [child for child in work.node.named_children if child.type != "comment"]
@@ -270,8 +270,8 @@ class Reader:
         for child in nodes:
             left = child.child_by_field_name("declarator") or child.child_by_field_name("left")
             right = child.child_by_field_name("value") or child.child_by_field_name("right")
-            if left is not None and right is not None and (not variable or text_of(left) == variable):
-                return text_of(left), build(right, self.at)
+            if left is not None and right is not None and (not variable or self.at.text(left) == variable):
+                return self.at.text(left), build(right, self.at)
         return variable, None
 
     def _case(self, work: _Work) -> None:
@@ -283,7 +283,7 @@ class Reader:
         )
 
     def _asm(self, work: _Work) -> None:
-        self.emit(work, "asm", work.node, op=text_of(work.node)[:400], value=build(work.node, self.at))
+        self.emit(work, "asm", work.node, op=self.at.text(work.node)[:400], value=build(work.node, self.at))
 
     def _static_assert(self, work: _Work) -> None:
         found = work.node.child_by_field_name("condition")
@@ -297,12 +297,12 @@ class Reader:
             self._push(work, [body], work.guards, work.loops, self.line(body.end_point[0]))
 
 
-def type_of(node: Any) -> str:
+def type_of(node: Any, at: Origin) -> str:
     """Type of a declaration with its qualifiers, as written."""
     words = []
     for child in node.children:
         if child.type in TYPE_WORDS or child.type.endswith("type_specifier"):
-            words.append(text_of(child))
+            words.append(at.text(child))
         elif child.type in ("init_declarator", "identifier", "array_declarator", "pointer_declarator"):
             break
     return " ".join(words)

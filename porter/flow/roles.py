@@ -21,6 +21,7 @@ VOTES = {
     "__reduce_add_sync": "reduce", "__reduce_min_sync": "reduce", "__reduce_max_sync": "reduce", "__reduce_and_sync": "reduce",
     "__reduce_or_sync": "reduce", "__reduce_xor_sync": "reduce",
 }  # fmt: skip
+MATRIX = frozenset({"load_matrix_sync", "store_matrix_sync", "mma_sync", "bmma_sync"})
 BARRIERS = frozenset({"__syncthreads", "__syncthreads_count", "__syncthreads_or", "__syncthreads_and", "__barrier_sync"})
 BIT_COUNTS = {"__popc": "__popcll", "__ffs": "__ffsll", "__clz": "__clzll", "__brev": "__brevll", "__fns": "__fns64"}
 CUB_WARP = re.compile(r"(?:\w+::)*(Warp(?:Reduce|Scan|MergeSort|Load|Store|Exchange))\b")
@@ -137,6 +138,8 @@ def _call(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
         found.append(Use("syncwarp", expr, event, env.value(expr)))
     elif name in BARRIERS:
         found.append(Use("barrier", expr, event, env.value(expr)))
+    elif name in MATRIX:
+        found.append(Use("matrix", expr, event, env.value(expr), name))
     elif name in BIT_COUNTS and expr.args:
         value = env.value(expr.args[0])
         if value.kind == "mask":

@@ -10,7 +10,7 @@ import msgspec
 import tree_sitter
 import tree_sitter_cuda
 
-from porter.flow.expr import HERE, Expr, Origin, build, text_of
+from porter.flow.expr import Expr, Origin, build
 from porter.flow.function import Function, Parameter, Reader, type_of
 from porter.model import Span
 from porter.parse import Parsed
@@ -28,7 +28,7 @@ QUERY = """
 """
 CUES = re.compile(
     rb"(?i:shfl|ballot|warp|lane|activemask|match_a|wave|tiled_partition|coalesced_threads|wmma)|_sync\b|cub::|<<<|volatile|atomicCAS"
-    rb"|\b(?:32|31|64|63|16|0x1[fF]|0x3[fF]|1024)[uUlL]*\b|>>=?\s*5\b|\bWS\b|0x[fF]{8}|cudaLaunchKernel|dim3|multiProcessor|Occupancy"
+    rb"|\b(?:32|31|64|63|16|0x1[fF]|0x3[fF]|1024)[uUlL]*\b|>>=?\s*5\b|\bWS\b|0x[fF]{8}|cudaLaunchKernel|dim3|multiProcessor|Occupancy|launch_bounds__"
 )
 HEADS = re.compile(rb"\w+")
 MAX_BODY = 400_000  # bytes of one function; larger ones are tables or machine-made
@@ -84,28 +84,29 @@ def unit_of(parsed: Parsed) -> Unit:
 def _make(parsed: Parsed) -> Unit:
     if parsed.tree is None:
         return Unit(parsed, (), {}, (), ())
+    at = Origin(parsed.file.data)
     captures = tree_sitter.QueryCursor(_query()).captures(parsed.tree.root_node)
-    functions = [made for node in captures.get("function", ()) if (made := _function(node)) is not None]
-    functions += [made for node in captures.get("macro", ()) if (made := _macro(node)) is not None]
+    functions = [made for node in captures.get("function", ()) if (made := _function(node, at)) is not None]
+    functions += [made for node in captures.get("macro", ()) if (made := _macro(node, at)) is not None]
     functions.sort(key=lambda function: function.span)
     constants: dict[str, list[Definition]] = {}
     for node in captures.get("define", ()):
-        _define(node, constants)
+        _define(node, at, constants)
     for node in captures.get("enumerator", ()):
-        _named(node, node.child_by_field_name("name"), node.child_by_field_name("value"), "enum", constants)
+        _named(node, node.child_by_field_name("name"), node.child_by_field_name("value"), "enum", at, constants)
     for node in captures.get("declaration", ()):
-        _declared(node, constants)
-    tests = tuple(build(found) for node in captures.get("test", ()) if (found := node.child_by_field_name("condition")) is not None)
-    asserts = tuple(build(found) for node in captures.get("assert", ()) if (found := node.child_by_field_name("condition")) is not None)
+        _declared(node, at, constants)
+    tests = tuple(build(found, at) for node in captures.get("test", ()) if (found := node.child_by_field_name("condition")) is not None)
+    asserts = tuple(build(found, at) for node in captures.get("assert", ()) if (found := node.child_by_field_name("condition")) is not None)
     ordered = {name: tuple(sorted(found, key=lambda d: d.span)) for name, found in constants.items()}
     return Unit(parsed, tuple(functions), ordered, tests, asserts)
 
 
-def _function(node: Any) -> Function | None:
+def _function(node: Any, at: Origin) -> Function | None:
     body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
     if body is None or declarator is None or node.end_byte - node.start_byte > MAX_BODY or _inside_function(node):
         return None
-    source = node.text
+    source = at.data[node.start_byte : node.end_byte]
     if not CUES.search(source):
         return None
     while declarator.type != "function_declarator":
@@ -121,17 +122,17 @@ def _function(node: Any) -> Function | None:
     bounds: tuple[Expr, ...] = ()
     for child in node.children:
         if child.type == "launch_bounds":
-            bounds = tuple(build(part) for part in child.named_children if part.type != "comment")
+            bounds = tuple(build(part, at) for part in child.named_children if part.type != "comment")
     template = node.parent if node.parent is not None and node.parent.type == "template_declaration" else None
     return Function(
-        _last_name(text_of(name)) if name is not None else "",
+        _last_name(at.text(name)) if name is not None else "",
         _side(head, source),
         _span(node),
-        _parameters(params),
-        _parameters(template.child_by_field_name("parameters")) if template is not None else (),
+        _parameters(params, at),
+        _parameters(template.child_by_field_name("parameters"), at) if template is not None else (),
         bounds,
-        type_of(node),
-        Reader().read(body),
+        type_of(node, at),
+        Reader(at).read(body),
     )
 
 
@@ -159,11 +160,11 @@ def _side(head: bytes, source: bytes) -> str:
         return "kernel"
     if device:
         return "both" if host else "device"
-    on_gpu = re.search(rb"\bthreadIdx\b|__shfl|__ballot|__syncthreads|__syncwarp|__activemask|\bwarpSize\b", source)
+    on_gpu = re.search(rb"\bthreadIdx\b|__shfl|__ballot|__syncthreads|__syncwarp|__activemask", source)
     return "device" if on_gpu and b"<<<" not in source and b".warpSize" not in source else "host"
 
 
-def _parameters(node: Any) -> tuple[Parameter, ...]:
+def _parameters(node: Any, at: Origin) -> tuple[Parameter, ...]:
     if node is None:
         return ()
     found = []
@@ -172,30 +173,41 @@ def _parameters(node: Any) -> tuple[Parameter, ...]:
             continue
         default = child.child_by_field_name("default_value")
         declarator = child.child_by_field_name("declarator")
-        kind = type_of(child)
+        kind = type_of(child, at)
         while declarator is not None and declarator.type not in ("identifier", "type_identifier"):
             kind += {"pointer_declarator": "*", "array_declarator": "*", "reference_declarator": "&"}.get(declarator.type, "")
             inner = declarator.child_by_field_name("declarator")
             declarator = inner if inner is not None else (declarator.named_children[0] if declarator.named_child_count else None)
-        name = text_of(declarator) if declarator is not None else text_of(child) if child.type == "type_parameter_declaration" else ""
-        found.append(Parameter(name, kind, build(default) if default is not None else None))
+        name = at.text(declarator) if declarator is not None else at.text(child) if child.type == "type_parameter_declaration" else ""
+        found.append(Parameter(name, kind, build(default, at) if default is not None else None))
     return tuple(found)
 
 
-def _macro(node: Any) -> Function | None:
+def _macro(node: Any, at: Origin) -> Function | None:
     value, name, params = (node.child_by_field_name(field) for field in ("value", "name", "parameters"))
-    if value is None or name is None or not CUES.search(value.text) or len(value.text) > MAX_BODY:
+    if value is None and name is not None and at.text(name) == "__syncwarp":
+        return Function("__syncwarp", "macro", _span(node))
+    if value is None or name is None or value.end_byte - value.start_byte > MAX_BODY:
         return None
-    names = tuple(Parameter(text_of(child)) for child in params.named_children) if params is not None else ()
+    text = at.data[value.start_byte : value.end_byte]
+    if not CUES.search(text):
+        return None
+    names = tuple(Parameter(at.text(child)) for child in params.named_children) if params is not None else ()
     prefix = b"void f(){"
     row, column = value.start_point
-    tree = _parse(prefix + value.text.replace(b"\\\n", b" \n").replace(b"\\\r\n", b"  \n") + b";}")
+    whole = prefix + _joined(text) + b";}"
+    tree = _parse(whole)
     function = next((child for child in tree.root_node.named_children if child.type == "function_definition"), None)
     body = function.child_by_field_name("body") if function is not None else None
     if body is None:
         return None
-    at = Origin(row, column - len(prefix))
-    return Function(text_of(name), "macro", _span(node), names, events=Reader(at).read(body))
+    inside = Origin(whole, row, column - len(prefix))
+    return Function(at.text(name), "macro", _span(node), names, events=Reader(inside).read(body))
+
+
+def _joined(text: bytes) -> bytes:
+    """The body of a macro without the marks of line continuation, every offset kept."""
+    return text.replace(b"\\\n", b" \n").replace(b"\\\r\n", b" \r\n")
 
 
 def _parse(source: bytes) -> tree_sitter.Tree:
@@ -205,47 +217,48 @@ def _parse(source: bytes) -> tree_sitter.Tree:
 def parse_expression(text: bytes, row: int = 0, column: int = 0) -> Expr | None:
     """An expression that stands alone, as in a macro; None for what is none."""
     prefix = b"int x="
-    tree = _parse(prefix + text.replace(b"\\\n", b" \n") + b";")
+    whole = prefix + _joined(text) + b";"
+    tree = _parse(whole)
     node = tree.root_node.named_children[0] if tree.root_node.named_child_count else None
     if node is None or node.type != "declaration" or tree.root_node.has_error:
         return None
     declarator = node.child_by_field_name("declarator")
     value = declarator.child_by_field_name("value") if declarator is not None else None
-    return build(value, Origin(row, column - len(prefix))) if value is not None else None
+    return build(value, Origin(whole, row, column - len(prefix))) if value is not None else None
 
 
-def _define(node: Any, constants: dict[str, list[Definition]]) -> None:
+def _define(node: Any, at: Origin, constants: dict[str, list[Definition]]) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    if name is None or value is None or len(value.text) > 200:
+    if name is None or value is None or value.end_byte - value.start_byte > 200:
         return
-    text = re.sub(rb"//.*|/\*.*?\*/", b"", value.text).strip()
+    text = re.sub(rb"//.*|/\*.*?\*/", b"", at.data[value.start_byte : value.end_byte]).strip()
     if not re.search(rb"\d|[A-Za-z_]", text) or text[:1] == b'"':
         return
     made = parse_expression(text, *value.start_point)
     if made is not None:
-        constants.setdefault(text_of(name), []).append(Definition(text_of(name), "macro", made, _span(node)))
+        constants.setdefault(at.text(name), []).append(Definition(at.text(name), "macro", made, _span(node)))
 
 
-def _named(node: Any, name: Any, value: Any, kind: str, constants: dict[str, list[Definition]], type_name: str = "") -> None:
+def _named(node: Any, name: Any, value: Any, kind: str, at: Origin, constants: dict[str, list[Definition]], type_name: str = "") -> None:
     if name is not None and value is not None:
-        key = text_of(name)
-        constants.setdefault(key, []).append(Definition(key, kind, build(value), _span(node), type_name))
+        key = at.text(name)
+        constants.setdefault(key, []).append(Definition(key, kind, build(value, at), _span(node), type_name))
 
 
-def _declared(node: Any, constants: dict[str, list[Definition]]) -> None:
+def _declared(node: Any, at: Origin, constants: dict[str, list[Definition]]) -> None:
     if node.parent is None or node.parent.type not in PLAIN_SCOPES:
         return
-    kind = type_of(node)
+    kind = type_of(node, at)
     if "const" not in kind:
         return
     for child in node.children_by_field_name("declarator"):
         name = child.child_by_field_name("declarator") if child.type == "init_declarator" else child
         value = child.child_by_field_name("value") if child.type == "init_declarator" else node.child_by_field_name("default_value")
         if name is not None and name.type in ("identifier", "field_identifier"):
-            _named(child, name, value, "constant", constants, kind)
+            _named(child, name, value, "constant", at, constants, kind)
 
 
-def _span(node: Any, at: Origin = HERE) -> Span:
+def _span(node: Any) -> Span:
     row, column = node.start_point
     end_row, end_column = node.end_point
-    return Span(row + 1 + at.row, column + 1, end_row + 1 + at.row, end_column + 1)
+    return Span(row + 1, column + 1, end_row + 1, end_column + 1)

@@ -10,7 +10,7 @@ from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP
 from porter.model import Related
 
 WIDTH_ROLES = ("lane", "warp", "warps", "halving", "stride")
-COLLECTIVES = ("shuffle", "vote", "syncwarp")
+COLLECTIVES = ("shuffle", "vote", "syncwarp", "matrix")
 
 
 class Break(msgspec.Struct, frozen=True, eq=False):
@@ -55,6 +55,8 @@ def breaks_of(uses: Uses) -> list[Break]:
     for use in uses.of("vote"):
         if use.flavour in ("ballot", "activemask", "match"):
             found.append(Break(uses, use, f"{use.expr.name} speaks for 64 lanes, not for the 32 of this code's warp"))
+    for use in uses.of("matrix"):
+        found.append(Break(uses, use, f"a fragment of {use.flavour} belongs to all 64 lanes of a wave"))
     for use in uses.of("shuffle"):
         made = _shuffle(uses, use)
         if made is not None:

@@ -1,0 +1,149 @@
+"""Synchronisation within a warp: steps on shared memory without a barrier, empty __syncwarp, lanes that leave, spinning lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from porter.config import Config
+from porter.flow.env import Env, Program, program_of
+from porter.flow.expr import Expr, walk
+from porter.flow.function import Event, Guard
+from porter.flow.roles import Uses, survey
+from porter.flow.values import WARP
+from porter.model import Confidence, Hit
+from porter.parse import Parsed
+
+KINDS = ("cuda", "cxx")
+SYNCS = frozenset({"__syncwarp", "__syncthreads", "__threadfence_block", "sync", "__threadfence", "__builtin_amdgcn_wave_barrier"})
+
+
+def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
+    """Hits on synchronisation within a warp."""
+    program = program_of(parsed, index)
+    yield from _empty(program)
+    for uses in survey(program)[0]:
+        if not uses.env.function.on_device:
+            continue
+        yield from _tails(uses)
+        yield from _early_exit(uses)
+        yield from _divergent_barrier(uses)
+        yield from _spin(uses.env)
+
+
+def _empty(program: Program) -> Iterator[Hit]:
+    for env in program.envs:
+        function = env.function
+        if function.name == "__syncwarp" and not function.events:
+            yield Hit("syncwarp-defined-empty", function.span, "__syncwarp does nothing", "__syncwarp", confidence=Confidence.HIGH)
+
+
+def _tails(uses: Uses) -> Iterator[Hit]:
+    """Chains of shared-memory steps of one warp, with nothing between them: s[tid] += s[tid + 16]; s[tid] += s[tid + 8]."""
+    env = uses.env
+    run: list[Event] = []
+    for event in env.function.events:
+        if _is_step(env, event):
+            run.append(event)
+            continue
+        if event.kind == "eval" and event.value is not None and any(_syncs(part) for part in walk(event.value)):
+            yield from _report(env, run)
+            run = []
+    yield from _report(env, run)
+
+
+def _syncs(part: Expr) -> bool:
+    return part.kind in ("call", "method") and part.name in SYNCS
+
+
+def _is_step(env: Env, event: Event) -> bool:
+    """True for an assignment to s[i] that reads s[i + distance], the distance a power of two below 64."""
+    if event.kind != "assign" or event.target is None or event.value is None or event.target.kind != "index":
+        return False
+    owner = event.target.args[0].op
+    for part in walk(event.value):
+        if part.kind == "index" and part.args[0].op == owner and len(part.args) > 1 and part.args[1].kind == "binary":
+            shift = env.value(part.args[1].args[1])
+            if part.args[1].op in ("+", "^") and shift.kind == "const" and shift.num in (1, 2, 4, 8, 16, WARP):
+                return True
+    return False
+
+
+def _report(env: Env, run: list[Event]) -> Iterator[Hit]:
+    if len({event.line for event in run}) < 3 and len(run) < 3:
+        return
+    first = run[0]
+    owner = first.target.args[0].op if first.target is not None else ""
+    message = f"{len(run)} steps on {owner} in {env.function.name} with no barrier between them"
+    span = first.span
+    yield Hit("warp-synchronous-tail", span, message, env.function.name, confidence=Confidence.HIGH)
+
+
+def _early_exit(uses: Uses) -> Iterator[Hit]:
+    """A full-mask collective after a return of some lanes."""
+    env = uses.env
+    left: Event | None = None
+    for event in env.function.events:
+        if event.kind == "return" and event.guards and not event.loops and _by_thread(env, event.guards[-1]):
+            left = left or event
+    if left is None:
+        return
+    for use in uses.of("shuffle", "vote"):
+        call = use.expr
+        if call.line > left.line and call.name.endswith("_sync") and call.args and _full(env, call.args[0]):
+            message = f"{call.name} after lanes left {env.function.name} in line {left.line}"
+            yield Hit("early-exit-before-collective", call.span, message, env.function.name, confidence=Confidence.MEDIUM)
+            return
+
+
+def _full(env: Env, mask: Expr) -> bool:
+    value = env.value(mask)
+    return value.kind == "const" and value.num is not None and value.num & 0xFFFFFFFF == 0xFFFFFFFF
+
+
+def _by_thread(env: Env, guard: Guard) -> bool:
+    """True where a condition differs between the lanes of a wave."""
+    if not guard.sense or guard.condition.kind != "binary":
+        return False
+    kinds = {env.value(part).kind for part in walk(guard.condition) if part.kind in ("name", "binary")}
+    return bool(kinds & {"tid", "gid", "lane"})
+
+
+def _divergent_barrier(uses: Uses) -> Iterator[Hit]:
+    env = uses.env
+    for use in uses.of("barrier"):
+        for guard in use.event.guards:
+            if guard.condition.kind == "binary" and guard.condition.op in ("<", "==", "<=", ">", ">="):
+                sides = [env.value(arg) for arg in guard.condition.args]
+                if any(side.kind in ("lane", "tid") and side.proven for side in sides):
+                    message = f"{use.expr.name} under a condition on the thread index in {env.function.name}"
+                    yield Hit("barrier-in-divergent-branch", use.expr.span, message, env.function.name, confidence=Confidence.MEDIUM)
+                    break
+
+
+def _spin(env: Env) -> Iterator[Hit]:
+    """while (atomicCAS(lock) != 0); with the release after the loop, by more than one lane of a warp."""
+    for event in env.function.events:
+        if event.kind != "loop" or event.value is None or not event.loops:
+            continue
+        loop = event.loops[-1]
+        if not any(part.kind == "call" and part.name in ("atomicCAS", "atomicExch") for part in walk(event.value)):
+            continue
+        if event.value is not loop.condition or any(_releases(other) for other in env.function.events if loop in other.loops):
+            continue
+        later = [other for other in env.function.events if other.line > loop.end_line and _releases(other)]
+        if later and not any(_one_lane(env, guard) for guard in event.guards):
+            message = f"lanes of one wave spin on a lock that {env.function.name} frees after the loop"
+            yield Hit("intra-wave-spin-lock", event.span, message, env.function.name, confidence=Confidence.MEDIUM)
+
+
+def _releases(event: Event) -> bool:
+    if event.kind == "loop" or event.value is None:
+        return False
+    return any(part.kind == "call" and part.name in ("atomicExch", "atomicCAS", "atomicSub") for part in walk(event.value))
+
+
+def _one_lane(env: Env, guard: Guard) -> bool:
+    if guard.condition.kind != "binary" or guard.condition.op != "==" or not guard.sense:
+        return False
+    return any(env.value(arg).kind in ("lane", "tid") for arg in guard.condition.args)

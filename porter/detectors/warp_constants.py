@@ -1,0 +1,143 @@
+"""Named warp sizes: constants fixed at 32 or 64, and warpSize where C++ wants a constant, an int, or the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from porter.config import Config
+from porter.flow.env import WIDTH_NAME, Env, Evaluator, Program, program_of
+from porter.flow.expr import Expr, walk
+from porter.flow.function import Event
+from porter.flow.roles import Use, survey
+from porter.flow.unit import Definition
+from porter.flow.values import WARP
+from porter.flow.warps import related, verdicts
+from porter.model import Confidence, Hit, Live, Related
+from porter.parse import Parsed
+
+KINDS = ("cuda", "cxx")
+DEDUCED = frozenset({"min", "max", "std::min", "std::max", "printf", "std::swap", "std::make_pair", "std::make_tuple", "std::clamp"})
+CONSTANT_NAMES = frozenset({"warpSize", "CUB_WARP_THREADS", "CUB_PTX_WARP_THREADS"})
+
+
+def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
+    """Hits on definitions of a warp size, and on warpSize where it is no constant."""
+    program = program_of(parsed, index)
+    yield from _definitions(program, config)
+    for env in program.envs:
+        yield from _not_constant(env)
+    yield from _file_level(program)
+
+
+def _definitions(program: Program, config: Config) -> Iterator[Hit]:
+    users = _users(program)
+    judged = {id(v.uses): v.state for v in verdicts(program)}
+    path = program.unit.parsed.file.path
+    for name, found in program.unit.constants.items():
+        live = [d for d in found if program.unit.parsed.live(d.span.line) is not Live.NO]
+        if not live:
+            continue
+        value = Evaluator(program.unit, program).value(live[0].value)
+        wide = WIDTH_NAME.match(name) is not None
+        uses = users.get(name, [])
+        if value.kind != "const" or not (wide or uses):
+            continue
+        states = {judged.get(owner, "") for owner, _ in uses}
+        if value.num == WARP and config.wave64_targets and (states & {"broken", "mixed"} or (wide and not states)):
+            yield _fixed(live[0], uses, config.wave64_targets, path, bool(states))
+        elif value.num == 2 * WARP and wide and (others := tuple(t for t in config.targets if t not in config.wave64_targets)):
+            message = f"{name} is 64 also on {', '.join(others)}"
+            yield Hit("warp-size-constant-64", live[0].span, message, name, confidence=Confidence.HIGH, targets=others)
+
+
+def _fixed(definition: Definition, uses: list[tuple[int, Use]], targets: tuple[str, ...], path: str, used: bool) -> Hit:
+    places = [(use, f"{use.role} from {definition.name}") for _, use in uses]
+    lines = len({use.expr.line for use, _ in places})
+    message = f"{definition.name} is 32" + (f", used in {lines} lines of this file" if lines else "")
+    sure = Confidence.HIGH if used else Confidence.MEDIUM
+    return Hit(
+        "warp-size-constant", definition.span, message, definition.name, confidence=sure, targets=targets,
+        related=related(places, path, definition.span.line),
+    )  # fmt: skip
+
+
+def _users(program: Program) -> dict[str, list[tuple[int, Use]]]:
+    """Warp uses by the name of the constant their width came from, with the identity of the function's uses."""
+    found: dict[str, list[tuple[int, Use]]] = {}
+    for uses in survey(program)[0]:
+        for use in uses.of("lane", "warp", "warps", "stride", "halving", "shuffle", "tail", "shared"):
+            if use.width == WARP or (use.value.kind == "const" and use.role == "halving"):
+                for symbol in use.value.symbols:
+                    found.setdefault(symbol, []).append((id(uses), use))
+    return found
+
+
+def _mentions(expr: Expr | None) -> Expr | None:
+    """The first use of warpSize, or of a macro for it, in an expression."""
+    if expr is None:
+        return None
+    return next((part for part in walk(expr) if part.kind == "name" and part.op in CONSTANT_NAMES), None)
+
+
+def _not_constant(env: Env) -> Iterator[Hit]:
+    if "warpSize" in env.decls or "warpSize" in env.params or "warpSize" in env.unit.constants:
+        return
+    host = env.function.side == "host"
+    for event in env.function.events:
+        place = _constant_place(event)
+        if place:
+            yield _constant_hit(env, event, place)
+            continue
+        for root in (event.target, event.value):
+            if root is not None:
+                yield from _in_expression(env, root, host)
+
+
+def _constant_place(event: Event) -> str:
+    """Where an event needs a constant expression and holds warpSize; empty if nowhere."""
+    if any(_mentions(extent) is not None for extent in event.extents):
+        return "an array bound"
+    if event.kind in ("static_assert", "case") and _mentions(event.value) is not None:
+        return "a static_assert" if event.kind == "static_assert" else "a case label"
+    if event.kind == "decl" and "constexpr" in event.type and _mentions(event.value) is not None:
+        return "a constexpr initialiser"
+    if event.guards and event.guards[-1].constexpr and _mentions(event.guards[-1].condition) is not None:
+        return "if constexpr" if event.guards[-1].condition.line == event.line else ""
+    return ""
+
+
+def _constant_hit(env: Env, event: Event, place: str) -> Hit:
+    return Hit("warpsize-not-constant", event.span, f"warpSize in {place}", env.function.name, confidence=Confidence.HIGH)
+
+
+def _in_expression(env: Env, root: Expr, host: bool) -> Iterator[Hit]:
+    for part in walk(root):
+        if any(_mentions(arg) is not None for arg in part.targs):
+            yield Hit("warpsize-not-constant", part.span, "warpSize as a template argument", env.function.name, confidence=Confidence.HIGH)
+        elif part.kind == "call" and part.op in DEDUCED and any(a.kind == "name" and a.op == "warpSize" for a in part.args):
+            yield Hit("warpsize-deduced", part.span, f"warpSize passed to {part.op}", part.op, confidence=Confidence.HIGH)
+        elif host and part.kind == "name" and part.op == "warpSize" and env.function.side == "host":
+            message = f"warpSize in host function {env.function.name}"
+            yield Hit("warpsize-on-host", part.span, message, env.function.name, confidence=Confidence.MEDIUM)
+
+
+def _file_level(program: Program) -> Iterator[Hit]:
+    path = program.unit.parsed.file.path
+    for test in program.unit.tests:
+        found = _mentions(test)
+        if found is not None and found.op == "warpSize":
+            yield Hit(
+                "warpsize-in-preprocessor", found.span, "#if reads warpSize, which no macro is", "warpSize", confidence=Confidence.HIGH
+            )
+    for definition in program.unit.constants.get("warpSize", ()):
+        if definition.kind == "macro":
+            where = (Related(path, definition.span.line, "the definition"),)
+            yield Hit(
+                "warpsize-in-preprocessor", definition.span, "a macro takes the name of HIP's warpSize", "warpSize",
+                confidence=Confidence.HIGH, related=where,
+            )  # fmt: skip
+    for condition in program.unit.asserts:
+        found = _mentions(condition)
+        if found is not None:
+            yield Hit("warpsize-not-constant", found.span, "warpSize in a static_assert", "file", confidence=Confidence.HIGH)

@@ -1,0 +1,140 @@
+"""The host's side of a warp: blocks of one warp or of part of a wave, counts from 32, guards that refuse 64, launch bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from porter.config import Config
+from porter.flow.env import WIDTH_NAME, Env, Program, program_of
+from porter.flow.expr import Expr, walk
+from porter.flow.roles import closure, survey
+from porter.flow.values import WARP, Value
+from porter.flow.warps import breaks_of, verdicts
+from porter.model import Confidence, Hit
+from porter.parse import Parsed
+
+KINDS = ("cuda", "cxx")
+WAVE = 64
+PER_PROCESSOR = ("maxThreadsPerMultiProcessor", "maxThreadsPerBlock", "regsPerMultiprocessor")
+ARITHMETIC = ("*", "/", "%", "+", "-", "<<", ">>", "&")
+
+
+def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
+    """Hits on launches and host arithmetic; only where a wave64 target is asked for, launch bounds always."""
+    program = program_of(parsed, index)
+    for env in program.envs:
+        if len(env.function.bounds) >= 2:
+            where = env.function.bounds[1]
+            message = f"{env.function.name} asks for {_words(where)} as second argument"
+            yield Hit("launch-bounds-second-argument", where.span, message, env.function.name, confidence=Confidence.HIGH)
+    targets = config.wave64_targets
+    if not targets:
+        return
+    broken = any(verdict.state in ("broken", "mixed", "hardware") for verdict in verdicts(program))
+    for env in program.envs:
+        if env.function.side not in ("host", "macro"):
+            continue
+        yield from _launches(program, env, targets)
+        yield from _checks(env, targets)
+        if env.function.side == "host":
+            yield from _counts(env, targets, broken)
+
+
+def _words(expr: Expr) -> str:
+    return expr.op if expr.kind in ("num", "name") else "an expression"
+
+
+def _launches(program: Program, env: Env, targets: tuple[str, ...]) -> Iterator[Hit]:
+    for event in env.function.events:
+        if event.value is None:
+            continue
+        for part in walk(event.value):
+            if part.shape and len(part.shape) >= 2:
+                sizes = block_shape(env, part.shape[1])
+                yield from _launch(program, env, part, sizes, targets)
+
+
+def block_shape(env: Env, expr: Expr) -> tuple[Value, ...]:
+    """The extents of a block, as far as they are known: one value for a number, up to three for a dim3."""
+    if expr.kind == "call" and expr.name == "dim3":
+        return tuple(env.value(arg) for arg in expr.args)
+    if expr.kind == "name":
+        decl = env.declaration(expr)
+        if decl is not None and "dim3" in decl.type and decl.value is not None:
+            value = decl.value
+            if value.kind == "list" or (value.kind == "call" and value.name == "dim3"):
+                return tuple(env.value(arg) for arg in value.args)
+    if expr.kind == "list":
+        return tuple(env.value(arg) for arg in expr.args)
+    return (env.value(expr),)
+
+
+def _launch(program: Program, env: Env, call: Expr, sizes: tuple[Value, ...], targets: tuple[str, ...]) -> Iterator[Hit]:
+    listed, table = survey(program)
+    kernels = table.get(call.name, [])
+    if not sizes or any(size.kind != "const" or size.num is None for size in sizes):
+        return
+    numbers = [size.num or 0 for size in sizes]
+    threads = 1
+    for number in numbers:
+        threads *= number
+    reached = [one for kernel in kernels for one in closure(program, table, kernel)]
+    collective = any(one.of("shuffle", "vote", "syncwarp", "matrix") for one in reached)
+    shape = "x".join(str(number) for number in numbers)
+    if numbers[0] == WARP and threads > WARP and any(breaks_of(one) for one in reached):
+        message = f"{call.name} runs in blocks of {shape}: two rows share a wave of 64"
+        yield Hit("warp-per-row-32", call.span, message, call.name, confidence=Confidence.MEDIUM, targets=targets)
+    elif threads == WARP and collective:
+        message = f"{call.name} runs in blocks of one 32-thread warp: half a wave"
+        yield Hit("one-warp-block", call.span, message, call.name, confidence=Confidence.MEDIUM, targets=targets)
+    elif threads % WAVE and collective:
+        message = f"{call.name} runs in blocks of {threads} threads, no multiple of 64"
+        yield Hit("block-not-multiple-of-64", call.span, message, call.name, confidence=Confidence.MEDIUM, targets=targets)
+
+
+def _checks(env: Env, targets: tuple[str, ...]) -> Iterator[Hit]:
+    """Comparisons of the device's warp size with 32."""
+    for event in env.function.events:
+        for root in (event.value,):
+            if root is None:
+                continue
+            for part in walk(root):
+                if part.kind != "binary" or part.op not in ("==", "!="):
+                    continue
+                a, b = env.value(part.args[0]), env.value(part.args[1])
+                if b.kind == "hw":
+                    a, b = b, a
+                if a.kind == "hw" and a.via == "property" and b.kind == "const" and b.num == WARP:
+                    message = f"{env.function.name} compares the device's warp size with 32"
+                    yield Hit("warp-size-check", part.span, message, env.function.name, confidence=Confidence.MEDIUM, targets=targets)
+
+
+def _counts(env: Env, targets: tuple[str, ...], broken: bool) -> Iterator[Hit]:
+    """Arithmetic of the host with a constant that means the warp, and with 32 beside a device property."""
+    lines: set[int] = set()
+    for event in env.function.events:
+        for root in (event.value, event.target):
+            if root is None:
+                continue
+            for part in walk(root):
+                if part.kind != "binary" or part.op not in ARITHMETIC or part.line in lines:
+                    continue
+                yield from _count(env, part, targets, broken, lines)
+
+
+def _count(env: Env, part: Expr, targets: tuple[str, ...], broken: bool, lines: set[int]) -> Iterator[Hit]:
+    sides = [env.value(arg) for arg in part.args]
+    for side, expr, other in ((sides[0], part.args[0], part.args[1]), (sides[1], part.args[1], part.args[0])):
+        if side.kind != "const" or side.num != WARP:
+            continue
+        names = [symbol for symbol in side.symbols if WIDTH_NAME.match(symbol)]
+        if other.kind == "field" and other.op in PER_PROCESSOR:
+            lines.add(part.line)
+            message = f"{other.op} is divided by 32"
+            yield Hit("occupancy-with-32", part.span, message, env.function.name, confidence=Confidence.HIGH, targets=targets)
+        elif names and expr.kind == "name":
+            lines.add(part.line)
+            sure = Confidence.MEDIUM if broken else Confidence.LOW
+            message = f"{env.function.name} computes with {names[0]} (32)"
+            yield Hit("host-warp-count", part.span, message, names[0], confidence=sure, targets=targets)
