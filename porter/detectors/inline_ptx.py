@@ -50,7 +50,7 @@ def _hit(statement: ptx_asm.AsmStatement) -> Hit:
             families.append(family)
         elif not ptx_text.is_amd(instruction):
             unknown.append(instruction.opcode)
-    worst = max(families, key=lambda item: (item.weight, item.family not in HELPERS), default=None)
+    worst = max(families, key=lambda item: (item.family not in HELPERS, item.weight), default=None)
     unknown_weight = ptx_dict.WEIGHTS.index(ptx_dict.UNKNOWN_RULE)
     if statement.instructions and (worst is None or (unknown and unknown_weight > worst.weight)):
         message = f"{_opcodes(statement)}: not in the dictionary: {', '.join(dict.fromkeys(unknown))}"

@@ -58,7 +58,17 @@ def head(function: Any) -> bytes:
     return text[: body.start_byte - function.start_byte] if body is not None else text
 
 
+def is_device(function: Any) -> bool:
+    """Whether the device compiles a function: __device__, __global__, or a macro with DEVICE in its name."""
+    return DEVICE.search(head(function)) is not None
+
+
+def is_kernel(function: Any) -> bool:
+    """Whether a function is __global__."""
+    return b"__global__" in head(function)
+
+
 def in_device_code(parsed: Parsed, place: Span) -> bool:
-    """True inside a function that the device compiles: __device__, __global__, or a macro with DEVICE in its name."""
+    """True inside a function that the device compiles."""
     function = function_at(parsed, place)
-    return function is not None and DEVICE.search(head(function)) is not None
+    return function is not None and is_device(function)

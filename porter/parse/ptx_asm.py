@@ -21,7 +21,7 @@ UNKNOWN = "?"  # what a macro or a macro's parameter supplies
 
 LITERAL = (
     rb"//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)"
-    rb'|\b(?:u8|[uUL])?R"(?P<d%d>[^()\\\s]{0,16})\(.*?\)(?P=d%d)"'
+    rb'|\b(?:u8|[uUL])?R"(?P<d%d>[^()\\\s]{0,16})\(.{0,65536}?\)(?P=d%d)"'
     rb'|"(?:[^"\\\n]|\\.)*"'
     rb"|'(?:[^'\\\n]|\\.)+'"
 )
