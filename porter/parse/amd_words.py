@@ -73,6 +73,38 @@ class Chain:
         return live_of(self._current)
 
 
+class Nest:
+    """Chains inside chains: what is live where the reading stands, at the same cost however deep that is."""
+
+    def __init__(self) -> None:
+        """Start outside any test."""
+        self._open: list[tuple[Chain, Live]] = []
+
+    @property
+    def live(self) -> Live:
+        """Whether the place is part of the build for AMD."""
+        if not self._open:
+            return Live.YES
+        chain, around = self._open[-1]
+        return narrowest((around, chain.live))
+
+    def open(self, condition: Truth) -> None:
+        """Enter an if with its condition."""
+        around = self.live
+        self._open.append((Chain(), around))
+        self.branch(condition)
+
+    def branch(self, condition: Truth) -> None:
+        """Go on to the next branch of the innermost chain; an `else` has the condition True."""
+        if self._open:
+            self._open[-1][0].branch(condition)
+
+    def close(self) -> None:
+        """Leave the innermost chain."""
+        if self._open:
+            self._open.pop()
+
+
 def live_of(value: Truth) -> Live:
     """The Live of a three-valued truth."""
     return Live.UNKNOWN if value is None else Live.YES if value else Live.NO

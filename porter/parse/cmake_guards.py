@@ -7,7 +7,7 @@ another side, and what stands under `if(USE_CUDA)` is the code to port.
 from __future__ import annotations
 
 from porter.model import Live
-from porter.parse.amd_words import Chain, Truth, all_of, any_of, narrowest, negated, says_amd, says_nvidia
+from porter.parse.amd_words import Nest, Truth, all_of, any_of, negated, says_amd, says_nvidia
 from porter.parse.cmake_words import Argument, Command
 
 MAX_TERMS = 400
@@ -37,19 +37,18 @@ def knows_amd(commands: list[Command]) -> bool:
 def lives(commands: list[Command]) -> list[Live]:
     """The Live of every command, in order."""
     ported = knows_amd(commands)
-    chains: list[Chain] = []
+    nest = Nest()
     out: list[Live] = []
     for command in commands:
         if command.name == "if":
-            out.append(narrowest(chain.live for chain in chains))
-            chains.append(Chain())
-            chains[-1].branch(condition(command.arguments, ported))
+            out.append(nest.live)
+            nest.open(condition(command.arguments, ported))
             continue
-        if command.name in ("elseif", "else") and chains:
-            chains[-1].branch(True if command.name == "else" else condition(command.arguments, ported))
-        elif command.name == "endif" and chains:
-            chains.pop()
-        out.append(narrowest(chain.live for chain in chains))
+        if command.name in ("elseif", "else"):
+            nest.branch(True if command.name == "else" else condition(command.arguments, ported))
+        elif command.name == "endif":
+            nest.close()
+        out.append(nest.live)
     return out
 
 

@@ -25,7 +25,7 @@ _WITH_SUBCOMMAND = names(
 _WRAPPERS = {
     "sudo": ("-u", "-g", "-C"), "env": ("-u", "-C", "-S"), "exec": (), "nohup": (), "nice": ("-n",), "time": ("-o", "-f"),
     "stdbuf": ("-o", "-e", "-i"), "command": (), "builtin": (), "eval": (), "xargs": ("-n", "-P", "-I", "-d"), "ionice": ("-c", "-n"),
-    "timeout": ("-s", "-k"), "numactl": ("-N", "-m", "-C"), "set": None, "taskset": ("-c",), "tini": ("-p", "-e"), "dumb-init": (),
+    "timeout": ("-s", "-k"), "numactl": ("-N", "-m", "-C"), "taskset": ("-c",), "tini": ("-p", "-e"), "dumb-init": (),
     "mpirun": None, "srun": None, "torchrun": None,
 }  # fmt: skip
 _MODULES = (("vllm.entrypoints.", "vllm serve"), ("sglang.launch_server", "sglang serve"), ("sglang.bench", "sglang bench"))
@@ -33,6 +33,7 @@ _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:w|\.exe)?|\$\{?PYTHON\w*\}?", re
 _QUIET = names("[ [[ test echo printf cd pwd set unset shift return exit true false : read trap mkdir rm cp mv ln chmod chown cat ls")
 _SHORT = re.compile(r"-[itdPq]+")
 _PROGRAM = re.compile(r"[A-Za-z_$][\w.+${}()@:-]{0,80}")
+_SHELLS = names("bash sh zsh dash ash")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 
 
@@ -75,8 +76,12 @@ def read_command(sheet: Sheet, line: Invocation) -> None:
     if installs is not None:
         installs(sheet, rest, line.live, inner.expand)
         return
-    read_flags(sheet, name, rest, line.live)
-    _inside_container(sheet, name, rest, inner)
+    if program in _SHELLS:
+        return
+    at = _image_at(name, rest)
+    read_flags(sheet, name, rest[:at] if at >= 0 else rest, line.live)
+    if at >= 0:
+        _inside_container(sheet, name, rest[at:], inner)
 
 
 def command_name(line: Invocation) -> tuple[str, list[Word]]:
@@ -119,6 +124,8 @@ def _unwrapped(sheet: Sheet, line: Invocation) -> list[Word]:
         program = words[0].text.rsplit("/", 1)[-1]
         if program not in _WRAPPERS:
             return words
+        if program == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
+            return []  # asks whether a program is there, does not run it
         options = _WRAPPERS[program]
         if options is None:
             sheet.add("command", program, words[0].start, words[0].end, line.live, "host")
@@ -169,27 +176,28 @@ _BOOLEAN = names(
 )
 
 
-def _inside_container(sheet: Sheet, name: str, words: list[Word], line: Invocation) -> None:
-    """The image of `docker run`, and the command line behind it."""
+def _image_at(name: str, words: list[Word]) -> int:
+    """Where the image stands among the words of `docker run` and `docker pull`; -1 for other commands and for none."""
     if name not in ("docker run", "podman run", "nerdctl run", "docker create", "docker pull", "podman pull"):
-        return
+        return -1
     at = 0
     while at < len(words) and words[at].text.startswith("-"):
         text = words[at].text
         at += 1 if "=" in text or text in _BOOLEAN or _SHORT.fullmatch(text) else 2
-    if at >= len(words):
-        return
-    image = line.expand(words[at].text)
-    sheet.add("image", image, words[at].start, words[at].end, line.live, "host")
-    rest = words[at + 1 :]
+    return at if at < len(words) else -1
+
+
+def _inside_container(sheet: Sheet, name: str, words: list[Word], line: Invocation) -> None:
+    """The image, and the command line behind it; flags alone belong to the server that the image is known to start."""
+    image = line.expand(words[0].text)
+    sheet.add("image", image, words[0].start, words[0].end, line.live, "host")
+    rest = words[1:]
     if not rest or name.endswith("pull"):
         return
-    server = server_of(image)
-    if rest[0].text.startswith("-"):
-        if server:
-            read_flags(sheet, server, rest, line.live)
-        return
-    read_command(sheet, Invocation(rest, line.live, line.variables))
+    if not rest[0].text.startswith("-"):
+        read_command(sheet, Invocation(rest, line.live, line.variables))
+    elif server_of(image):
+        read_flags(sheet, server_of(image), rest, line.live)
 
 
 def server_of(image: str) -> str:

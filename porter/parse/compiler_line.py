@@ -19,7 +19,7 @@ _WITH_VALUE = names(
     "--linker-options -ccbin --compiler-bindir -maxrregcount --maxrregcount -Xfatbin --fatbin-options -Xcudafe -Xnvlink "
     "--nvlink-options --default-stream -default-stream -t --threads -cudart --cudart -diag-suppress --diag-suppress"
 )
-_SILENT = names("-o -c -I -L -x -MF -MT -isystem -include")
+_SILENT = names("-o -c -I -L -x -MF -MT -isystem -include --version -V --help -h")
 _LIBRARY = re.compile(r"(?:.*/)?lib([A-Za-z0-9_+-]+)\.(?:so|a|dylib)(?:\.[\d.]+)?")
 
 
@@ -35,7 +35,11 @@ def is_nvcc(word: str) -> bool:
 
 def read(sheet: Sheet, program: str, words: Iterable[Word], live: Live) -> None:
     """Flags and libraries of one compiler call: all flags of nvcc, macros and libraries of the others."""
-    read_flags(sheet, words, live, everything=is_nvcc(program))
+    listed = list(words)
+    for word in listed:
+        if is_nvcc(program) and word.text in ("--version", "-V", "--help", "-h"):
+            sheet.add("command_flag", f"nvcc {word.text}", word.start, word.end, live, "host")
+    read_flags(sheet, listed, live, everything=is_nvcc(program))
 
 
 def read_flags(sheet: Sheet, words: Iterable[Word], live: Live, everything: bool = True) -> None:

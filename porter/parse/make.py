@@ -6,7 +6,7 @@ import re
 
 from porter.model import Live, SourceFile
 from porter.parse import Parsed, compiler_line
-from porter.parse.amd_words import Chain, Truth, narrowest, says_amd, says_nvidia
+from porter.parse.amd_words import Nest, Truth, says_amd, says_nvidia
 from porter.parse.sheet import Sheet
 from porter.parse.shell_script import read_script
 from porter.parse.shell_words import commands
@@ -25,14 +25,14 @@ def parse(file: SourceFile) -> Parsed:
     text, lines = _lines(sheet.text)
     ported = any(says_amd(line) for _, line in lines if _TEST.match(line) or _ASSIGN.match(line))
     nvcc = any(_NVCC.search(line) for _, line in lines)
-    chains: list[Chain] = []
+    nest = Nest()
     known: dict[str, str] = {}
     for start, line in lines:
         test = _TEST.match(line) if not line.startswith("\t") else None
         if test:
-            _branch(chains, test, ported)
+            _branch(nest, test, ported)
             continue
-        live = narrowest(chain.live for chain in chains)
+        live = nest.live
         if line.startswith("\t"):
             _recipe(sheet, text, start, start + len(line), live, known)
             continue
@@ -63,20 +63,16 @@ def _lines(text: str) -> tuple[str, list[tuple[int, str]]]:
     return blanked, out
 
 
-def _branch(chains: list[Chain], test: re.Match[str], ported: bool) -> None:
+def _branch(nest: Nest, test: re.Match[str], ported: bool) -> None:
     word, rest = test[2], test[3].split("#")[0]
     if word == "endif":
-        if chains:
-            chains.pop()
-    elif word == "else" and chains:
-        chains[-1].branch(True)
-    elif word != "else":
-        truth = _truth(word, rest, ported)
-        if test[1] and chains:
-            chains[-1].branch(truth)
-        elif not test[1]:
-            chains.append(Chain())
-            chains[-1].branch(truth)
+        nest.close()
+    elif word == "else":
+        nest.branch(True)
+    elif test[1]:
+        nest.branch(_truth(word, rest, ported))
+    else:
+        nest.open(_truth(word, rest, ported))
 
 
 def _truth(word: str, rest: str, ported: bool) -> Truth:

@@ -121,7 +121,7 @@ def _listed(sheet: Sheet, places: TomlPlaces, needs: Any, section: str) -> None:
     for text in needs[:MAX_ENTRIES] if isinstance(needs, list) else []:
         if not isinstance(text, str):
             continue
-        at = places.string(text)
+        at = places.string(text, section)
         end = at + len(text) + 2
         if at < 0:
             at = end = max(places.key(section), 0)

@@ -71,6 +71,7 @@ def _collect(frames: list[_Frame], command: Command) -> None:
             default = bool(words) and words[-1].text == "*"
             frame.branches.append(_Branch([command], otherwise=default))
             frame.reading = False
+            command.pattern = True
         elif command.stop == ";;":
             frame.reading = True
 

@@ -45,18 +45,20 @@ def read_script(
 def _inner(command: Command) -> list[tuple[int, int]]:
     """Stretches of a command that are shell text themselves: substitutions, `bash -c '…'`, heredocs fed to a shell."""
     inner = list(command.nested)
-    names = [word.text.rsplit("/", 1)[-1] for word in command.words]
-    if any(name in _SHELLS for name in names[:6]):
-        inner += command.bodies
-        for flag, word in zip(command.words, command.words[1:], strict=False):
-            if word.quoted and re.fullmatch(r"-[a-z]*c", flag.text):
-                inner.append((word.start + 1, word.end - 1))
+    for at, word in enumerate(command.words[:200]):
+        if word.text.rsplit("/", 1)[-1] not in _SHELLS:
+            continue
+        if at < 6:
+            inner += command.bodies
+        script = command.words[at + 2 : at + 3]
+        if script and script[0].quoted and re.fullmatch(r"-[a-z]*c", command.words[at + 1].text):
+            inner.append((script[0].start + 1, script[0].end - 1))
     return inner
 
 
 def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str], reads: bool) -> None:
     words = list(command.words)
-    if not words or "for" in command.lead or "case" in command.lead:
+    if not words or command.pattern or "for" in command.lead or "case" in command.lead:
         return
     setter = words[0].text in _SETTERS
     assigned = {pair[0] for word in words if (pair := assignment(word))}

@@ -34,7 +34,10 @@ class Word:
 
 @dataclass
 class Command:
-    """Words up to an operator. ``lead`` are the keywords before them, ``stop`` the operator, ``bodies`` heredoc ranges."""
+    """Words up to an operator. ``lead`` are the keywords before them, ``stop`` the operator, ``bodies`` heredoc ranges.
+
+    ``pattern`` marks the words before the `)` of a case branch (shell_guards.py sets it).
+    """
 
     words: list[Word] = field(default_factory=list)
     lead: list[str] = field(default_factory=list)
@@ -42,6 +45,7 @@ class Command:
     nested: list[tuple[int, int]] = field(default_factory=list)
     bodies: list[tuple[int, int]] = field(default_factory=list)
     redirects: list[Word] = field(default_factory=list)
+    pattern: bool = False
 
 
 class Lexer:

@@ -26,8 +26,11 @@ class TomlPlaces:
     keys: dict[str, list[int]] = field(default_factory=dict)
     _taken: dict[str, int] = field(default_factory=dict)
 
-    def string(self, value: str) -> int:
-        """Offset of the next string with this value, the last again when all are taken; -1 if there is none."""
+    def string(self, value: str, path: str = "") -> int:
+        """Offset of the next string with this value, under a dotted key if one is given; the last again at the end; -1 if none."""
+        within = f"{path}\n{value}"
+        if path and within in self.strings:
+            return self._next("s:" + within, self.strings[within])
         return self._next("s:" + value, self.strings.get(value, []))
 
     def key(self, path: str) -> int:
@@ -45,7 +48,7 @@ class TomlPlaces:
 def scan(text: str) -> TomlPlaces:
     """Places in one pass over the text; what is not TOML is skipped."""
     places = TomlPlaces()
-    table, depth, inline = "", 0, 0
+    table, depth, inline, current = "", 0, 0, ""
     pending: tuple[str, int] | None = None
     for match in _TOKEN.finditer(text):
         token, start = match[0], match.start()
@@ -58,6 +61,7 @@ def scan(text: str) -> TomlPlaces:
             if pending is not None and (depth == 0 or inline > 0):
                 path = f"{table}.{pending[0]}" if table else pending[0]
                 places.keys.setdefault(path, []).append(pending[1])
+                current = path if depth == 0 else current
             pending = None
         elif first in "[{":
             depth, inline, pending = depth + 1, inline + (first == "{"), None
@@ -66,6 +70,7 @@ def scan(text: str) -> TomlPlaces:
         elif first in "\"'":
             value = _plain(token)
             places.strings.setdefault(value, []).append(start)
+            places.strings.setdefault(f"{current}\n{value}", []).append(start)
             pending = (value, start)
         else:
             pending = (_table_name(token), start)
