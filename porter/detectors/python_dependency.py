@@ -1,0 +1,115 @@
+"""Python dependencies whose version tag, extra, origin or neighbours decide, where the name alone does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from porter.config import Config
+from porter.model import Fact, Hit, Live, Related
+from porter.parse import MODULE_OF_KIND, Parsed
+
+KINDS = tuple(kind for kind in MODULE_OF_KIND if kind not in ("cuda", "cxx", "ptx", "binary"))
+MANIFESTS = frozenset(("requirements", "pyproject", "setup-cfg", "pipfile", "python-lock", "conda"))
+NEED = ("requirement", "conda_package")
+MAX_RELATED = 40
+
+ROCM_INDEX = re.compile(r"/rocm|repo\.amd\.com|pypi\.amd\.com|repo\.radeon\.com|/hip\d", re.IGNORECASE)
+ROCM_TAG = re.compile(r"\+rocm|%2brocm|/rocm", re.IGNORECASE)
+CUDA_TAG = re.compile(r"(?:\+|%2b)(?:cu\d{2,4}|cuda\d+)|/whl/(?:[a-z]+/)?cu\d{2,4}(?:/|\Z)", re.IGNORECASE)
+RUNTIME_WHEEL = re.compile(
+    r"nvidia-(?:cublas|cuda-(?:runtime|nvrtc|cupti|nvcc|crt|cccl|opencl|profiler-api|sanitizer-api|cuobjdump|nvdisasm|cuxxfilt|nvprof)"
+    r"|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvjitlink|nvjpeg|nvtx|nvshmem|nvvm|nvptxcompiler|nvfatbin)(?:-cu\d+)?\Z"
+)
+SAME_NAME_BUILDS = {"torch": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio", "vllm": "vllm"}
+CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio"}
+EXTRAS = (
+    ("jax-cuda-extra", re.compile(r"jax\Z"), re.compile(r"cuda\d*(?:[-_]local)?\Z")),
+    ("tensorflow-cuda-extra", re.compile(r"tensorflow\Z|tf-nightly\Z"), re.compile(r"and[-_]cuda\Z")),
+    ("spacy-cuda-extra", re.compile(r"spacy\Z|thinc\Z"), re.compile(r"cuda\d*x?[-_a-z]*\d*\Z")),
+    ("openmm-cuda-extra", re.compile(r"openmm\Z"), re.compile(r"cuda\d*\Z")),
+    ("deepmd-gpu-extra", re.compile(r"deepmd-kit\Z"), re.compile(r"gpu\Z|cu\d+\Z")),
+)
+APEX_URL = re.compile(r"github\.com[/:]nvidia/apex", re.IGNORECASE)
+
+
+def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
+    """Hits of the dependency rules in one manifest, container file, script or notebook."""
+    needs = [fact for fact in parsed.facts if fact.kind in NEED and fact.live is not Live.NO]
+    if needs:
+        indexes = [fact for fact in parsed.facts if fact.kind == "index_url"]
+        yield from _same_name_builds(parsed.file.kind, needs, indexes)
+        yield from _tagged(needs)
+        yield from _extras(needs)
+        yield from _runtime_wheels(parsed.file.path, needs)
+
+
+def _same_name_builds(kind: str, needs: list[Fact], indexes: list[Fact]) -> Iterator[Hit]:
+    """Packages with one name for both builds, unless the file takes them from a ROCm index."""
+    from_rocm = _index_test(kind, indexes)
+    for fact in needs:
+        names = CONDA_NAMES if fact.kind == "conda_package" else SAME_NAME_BUILDS
+        name = names.get(fact.name)
+        if name and not from_rocm(fact) and not ROCM_TAG.search(_said(fact)):
+            yield Hit(name, fact.span, _depends(fact), name, live=fact.live)
+
+
+def _index_test(kind: str, indexes: list[Fact]) -> Callable[[Fact], bool]:
+    """Whether a need is served by a ROCm index: in a manifest any index counts, elsewhere the nearest one."""
+    if kind in MANIFESTS:
+        any_rocm = any(ROCM_INDEX.search(fact.name) for fact in indexes)
+        return lambda need: any_rocm
+
+    def nearest(need: Fact) -> bool:
+        near = min(indexes, key=lambda fact: abs(fact.span.line - need.span.line), default=None)
+        return near is not None and abs(near.span.line - need.span.line) <= 8 and bool(ROCM_INDEX.search(near.name))
+
+    return nearest
+
+
+def _tagged(needs: list[Fact]) -> Iterator[Hit]:
+    """Pins of a CUDA build by local version or wheel URL, and NVIDIA's own Apex repository."""
+    for fact in needs:
+        said = _said(fact)
+        if CUDA_TAG.search(said):
+            yield Hit("cuda-local-version", fact.span, _depends(fact), fact.name, "cuda-local-version", live=fact.live)
+        if fact.name == "apex" and APEX_URL.search(said):
+            yield Hit("apex-repository", fact.span, "installs apex from NVIDIA's repository", "apex", live=fact.live)
+
+
+def _extras(needs: list[Fact]) -> Iterator[Hit]:
+    """Extras that pull a CUDA build: jax[cuda12], tensorflow[and-cuda] and their like."""
+    for fact in needs:
+        extras = fact.detail.get("extras", "").lower().split(",")
+        for rule, package, extra in EXTRAS:
+            found = next((name for name in extras if extra.match(name)), "") if package.match(fact.name) else ""
+            if found:
+                yield Hit(rule, fact.span, f"depends on {fact.name}[{found}]", fact.name, live=fact.live)
+
+
+def _runtime_wheels(path: str, needs: list[Fact]) -> Iterator[Hit]:
+    """NVIDIA's runtime wheels: those a lock file pulled in are one insight a file, those asked for directly one finding."""
+    wheels = [fact for fact in needs if fact.kind == "requirement" and RUNTIME_WHEEL.match(fact.name)]
+    for rule, chosen in (
+        ("nvidia-runtime-wheel", [fact for fact in wheels if not _transitive(fact)]),
+        ("nvidia-runtime-wheel-locked", [fact for fact in wheels if _transitive(fact)]),
+    ):
+        names = list(dict.fromkeys(fact.name for fact in chosen))
+        if names:
+            others = f" and {len(names) - 1} other NVIDIA runtime wheels" if len(names) > 1 else ""
+            related = tuple(Related(path, fact.span.line, fact.name) for fact in chosen[1:MAX_RELATED])
+            yield Hit(rule, chosen[0].span, f"pins {names[0]}{others}", "nvidia-*", rule, chosen[0].live, related=related)
+
+
+def _transitive(fact: Fact) -> bool:
+    return bool(fact.detail.get("pinned_by")) or fact.detail.get("locked") == "yes"
+
+
+def _said(fact: Fact) -> str:
+    return fact.detail.get("specifier", "") + " " + fact.detail.get("url", "")
+
+
+def _depends(fact: Fact) -> str:
+    specifier = fact.detail.get("specifier", "")
+    return f"depends on {fact.name}" + (f" ({specifier})" if specifier else "")
