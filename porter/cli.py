@@ -113,6 +113,8 @@ def _config(options: dict[str, Any]) -> Config:
     found = perl.find(
         options["hipify_path"], os.environ.get("PORTER_HIPIFY", ""), os.environ.get("PATH", ""), os.environ.get("ROCM_PATH", "")
     )
+    if options["hipify_path"] and found is None:
+        raise ConfigError(f"{options['hipify_path']}: no hipify-perl there", "leave --hipify out to let porter look for it")
     jobs = options["jobs"] if options["jobs"] is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
     return Config(
         targets=check_targets(tuple(options["target"].split(","))), rocm=rocm, exclude=options["exclude"],

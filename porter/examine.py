@@ -13,6 +13,7 @@ from porter import detect, link, origin
 from porter.config import Config
 from porter.discover import Entry, read_regular
 from porter.hipify import engine, perl
+from porter.hipify.live import live_lines
 from porter.kinds import decode, kind_of, looks_binary
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
 from porter.parse import Parsed, parser_of
@@ -152,7 +153,7 @@ class Auditor:
         """What the mechanical translation does to a CUDA file, by porter's engine and by hipify-perl where there is one."""
         if source.kind != "cuda" or source.origin is Origin.AMD or source.path.endswith(".hip"):
             return None, []
-        done = engine.convert(source.data, engine.Options(rocm=self.config.rocm), lambda line: parsed.live(line) is not Live.NO)
+        done = engine.convert(source.data, engine.Options(rocm=self.config.rocm), live_lines(parsed.guards) if parsed.guards else None)
         left: dict[str, int] = defaultdict(int)
         for item in done.left:
             left[item.name] += 1
