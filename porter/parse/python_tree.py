@@ -22,7 +22,7 @@ class Source:
     """One parsed Python file; every byte offset is into ``data``.
 
     ``aliases`` maps a local name to the dotted name it was imported as. ``place`` turns a span of ``data`` into one of the
-    file on disk; it is the identity except in notebooks.
+    file on disk; it is the identity except in notebooks. ``offsets`` has the byte at which each span given out starts.
     """
 
     def __init__(self, data: bytes, place: Callable[[Span], Span] | None = None) -> None:
@@ -33,6 +33,7 @@ class Source:
         self.root = self.tree.root_node
         self.aliases: dict[str, str] = {}
         self.too_deep = 0
+        self.offsets: dict[Span, int] = {}
         self._place = place
         self._starts: list[int] = []
 
@@ -74,7 +75,9 @@ class Source:
         """Where a node stands in the file on disk; up to the end of ``end`` when given."""
         (row, column), (end_row, end_column) = node.start_point, (end or node).end_point
         span = Span(row + 1, column + 1, end_row + 1, end_column + 1)
-        return self._place(span) if self._place else span
+        placed = self._place(span) if self._place else span
+        self.offsets[placed] = node.start_byte
+        return placed
 
     def find(self, word: bytes) -> Iterator[int]:
         """Offsets of a lower-case word in the text, whatever its case."""

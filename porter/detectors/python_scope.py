@@ -1,0 +1,93 @@
+"""What the Python detectors share: the tree behind a file's facts, and names followed inside one function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from porter.model import Fact, Hit, Live
+from porter.parse import Parsed
+from porter.parse.python_guards import PythonGuards
+from porter.parse.python_tree import Source, field, inside, named
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+KINDS = ("python", "notebook")
+SCOPES = ("function_definition", "module", "lambda")
+MAX_USES = 400
+
+
+class File:
+    """A parsed Python file as detectors see it."""
+
+    def __init__(self, parsed: Parsed, source: Source) -> None:
+        """Keep the parts; use ``file_of`` to get one."""
+        self.parsed = parsed
+        self.source = source
+        self.guards = parsed.guards if isinstance(parsed.guards, PythonGuards) else None
+
+    def facts(self, kind: str) -> Iterator[Fact]:
+        """The facts of one kind."""
+        return (fact for fact in self.parsed.facts if fact.kind == kind)
+
+    def path(self, fact: Fact) -> list[Node]:
+        """The tree path to where a fact stands."""
+        offset = self.source.offsets.get(fact.span)
+        return self.source.path(offset) if offset is not None else []
+
+    def node(self, fact: Fact, kind: str) -> Node | None:
+        """The outermost node of a kind that starts where a fact stands."""
+        offset = self.source.offsets.get(fact.span, -1)
+        return next((node for node in self.path(fact) if node.type == kind and node.start_byte == offset), None)
+
+    def live(self, node: Node) -> Live:
+        """Whether the code at a node runs on AMD."""
+        return self.guards.at_byte(node.start_byte) if self.guards is not None else Live.YES
+
+    def amd_only(self, node: Node) -> bool:
+        """True where only AMD machines come."""
+        return self.guards is not None and self.guards.amd_only(node.start_byte)
+
+    def hit(self, rule: str, node: Node, message: str = "", subject: str = "") -> Hit:
+        """A hit at a node."""
+        return Hit(rule, self.source.span(node), message, subject, live=self.live(node))
+
+
+def file_of(parsed: Parsed) -> File | None:
+    """The Python file behind a parse; None where it was not read (nothing in it concerns any rule)."""
+    source = parsed.extra.get("python")
+    return File(parsed, source) if isinstance(source, Source) else None
+
+
+def scope_of(path: list[Node]) -> Node:
+    """The innermost function around a place, else the module."""
+    return inside(path, SCOPES) or path[0]
+
+
+def uses(source: Source, scope: Node, name: str) -> Iterator[list[Node]]:
+    """Paths to the uses of a local name inside a scope, in order."""
+    pattern = re.compile(rb"(?<![\w.])" + re.escape(name.encode()) + rb"(?!\w)")
+    for count, match in enumerate(pattern.finditer(source.data, scope.start_byte, scope.end_byte)):
+        if count >= MAX_USES:
+            return
+        path = source.path(match.start())
+        if path and path[-1].type == "identifier":
+            yield path
+
+
+def assigned_names(source: Source, path: list[Node], value: Node) -> list[tuple[str, int]]:
+    """Names that get a value, with their place in a tuple target (-1 for the whole): `major, minor = f()` gives (major, 0), (minor, 1)."""
+    holder = next((node for node in reversed(path) if node.type in ("assignment", "named_expression")), None)
+    if holder is None:
+        return []
+    right = field(holder, "right") or field(holder, "value")
+    left = field(holder, "left") or field(holder, "name")
+    if right != value or left is None:
+        return []
+    if left.type in ("identifier", "attribute"):
+        return [(source.text(left), -1)]
+    if left.type in ("pattern_list", "tuple_pattern", "list_pattern"):
+        return [(source.text(item), at) for at, item in enumerate(named(left)) if item.type == "identifier"]
+    return []
