@@ -1,0 +1,168 @@
+"""CUDA C++ (and plain C++) read with tree-sitter: facts, tree, guards and the share of the file that was understood."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import tree_sitter
+
+from porter.model import Fact, Live, Problem, SourceFile, Span
+from porter.parse import Parsed, cuda_lex, cuda_repair
+from porter.parse.cuda_facts import Captured, Place, capture, contexts, functions, language, text_of, to_facts, uses
+from porter.parse.guards import SourceGuards, guards_of
+
+MAX_NESTING = 2000
+MAX_STATEMENT = 32 * 1024  # bytes between two of ; { } , or a directive: a longer one makes a tree too deep to walk
+PARSE_SECONDS = 10.0
+_CHUNK = 65536
+_SEPARATOR = re.compile(rb"[;{},]|\n[ \t]*#")
+_OPENING = re.compile(rb"[()\[\]{}]")
+_MACRO_NAME = re.compile(r"[A-Za-z_]\w*")
+_TESTS = frozenset(("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"))
+_SIMPLE_BODY = re.compile(rb"\s*(?:(?:0[xX])?[0-9a-fA-F.']*[uUlLfF]*|\(\s*-?\d+\s*\))\s*")
+
+
+def parse(file: SourceFile) -> Parsed:
+    """Read one file of CUDA C++ or C++."""
+    masked = cuda_lex.mask(file.data)
+    lines = cuda_lex.directives(masked)
+    guards = guards_of(file.data, file.path, masked=masked)
+    parsed = Parsed(file, guards=guards)
+    facts = list(_directive_facts(file.data, lines))
+    reason = _refusal(file.data, masked)
+    stretches = cuda_repair.find(masked) if not reason else []
+    text = cuda_repair.apply(file.data, stretches)
+    tree = None if reason else _tree(text)
+    if tree is None:
+        parsed.coverage = 0.0
+        parsed.problems.append(Problem("parse", file.path, 1, reason or f"the parser gave up after {PARSE_SECONDS:g} s"))
+    else:
+        parsed.tree = tree
+        found = capture(tree, text)
+        facts.extend(_facts_of(found, file.data, {}))
+        facts.extend(_blanked_facts(file.data, stretches))
+        facts.extend(_macro_facts(file.data, found))
+        _measure(parsed, found)
+    facts.sort(key=lambda fact: (fact.span, fact.kind, fact.name))
+    parsed.facts = _with_live(facts, guards)
+    return parsed
+
+
+def _refusal(data: bytes, masked: bytes) -> str:
+    """Why a file is not given to the parser: shapes that would cost minutes; empty for every sane file."""
+    if data.count(0) > 16:
+        return "holds NUL bytes: not a text of C++"
+    depth = deepest = 0
+    for match in _OPENING.finditer(masked):
+        depth += 1 if match.group() in b"([{" else -1 if depth else 0
+        deepest = max(deepest, depth)
+    if deepest > MAX_NESTING:
+        return f"brackets nest {deepest} deep"
+    longest = max(map(len, _SEPARATOR.split(masked)))
+    return f"a statement of {longest} bytes" if longest > MAX_STATEMENT else ""
+
+
+def _tree(text: bytes) -> Any:
+    """The syntax tree, or None when the time is over."""
+    end = time.monotonic() + PARSE_SECONDS
+    parser = tree_sitter.Parser(language())
+    try:
+        return parser.parse(lambda offset, _point: text[offset : offset + _CHUNK], progress_callback=lambda _offset, _error: time.monotonic() > end)
+    except ValueError:
+        return None
+
+
+def _directive_facts(data: bytes, lines: list[cuda_lex.Directive]) -> Iterator[Fact]:
+    for line in lines:
+        span = Span(line.line, 1, line.end, line.end_byte - (data.rfind(b"\n", 0, line.end_byte) + 1) + 1)
+        if line.word in _TESTS:
+            names = dict.fromkeys(name for name in _MACRO_NAME.findall(line.text) if name != "defined")
+            for name in names:
+                yield Fact("macro_test", name, span, seen_by="lexer", detail={"directive": line.word, "condition": line.text[:400]})
+        elif line.word == "pragma":
+            yield Fact("pragma", line.text[:400], span, seen_by="lexer")
+
+
+def _facts_of(found: Captured, original: bytes, extra: dict[str, str]) -> Iterator[Fact]:
+    for node in found.all("include"):
+        path = text_of(found.slice(node)).strip('<>"')
+        yield Fact("include", path, found.place.span(node), seen_by="tree-sitter", detail=extra)
+    ranges = functions(found, original)
+    ordered = sorted(uses(found), key=lambda use: use.node.start_byte)
+    yield from to_facts(found, ordered, contexts(ranges), extra)
+
+
+def _blanked_facts(data: bytes, stretches: list[cuda_repair.Blanked]) -> Iterator[Fact]:
+    """Attribute words the parser never saw are still uses of their names."""
+    row, seen, line_start = 1, 0, 0
+    for stretch in stretches:
+        row += data.count(b"\n", seen, stretch.start)
+        line_start = data.rfind(b"\n", 0, stretch.start) + 1
+        seen = stretch.start
+        for word in stretch.word.decode("utf-8", "replace").split():
+            if word == "typename":
+                continue
+            column = stretch.start - line_start + 1
+            span = Span(row, column, row, column + len(word))
+            called = stretch.end - stretch.start > len(stretch.word)
+            args = (text_of(data[stretch.start + len(stretch.word) : stretch.end]).strip(" ()"),) if called else ()
+            yield Fact("call" if called else "identifier", word, span, seen_by="lexer", args=args, detail={"attribute": "yes"})
+
+
+def _macro_facts(data: bytes, found: Captured) -> Iterator[Fact]:
+    end = time.monotonic() + PARSE_SECONDS
+    for node in found.all("define"):
+        name_node = node.child_by_field_name("name")
+        if name_node is None:
+            continue
+        name = found.slice(name_node).decode("utf-8", "replace")
+        params, value = node.child_by_field_name("parameters"), node.child_by_field_name("value")
+        detail = {"value": text_of(data[value.start_byte : value.end_byte])} if value is not None else {}
+        if params is not None:
+            detail["params"] = text_of(found.slice(params)).strip("()")
+        yield Fact("define", name, found.place.span(name_node), seen_by="tree-sitter", detail=detail)
+        if value is None or time.monotonic() > end:
+            continue
+        body = data[value.start_byte : value.end_byte]
+        if not _SIMPLE_BODY.fullmatch(body):
+            yield from fragment_facts(body, Place(*value.start_point), {"macro": name})
+
+
+def fragment_facts(body: bytes, place: Place, extra: dict[str, str]) -> Iterator[Fact]:
+    """Facts of a piece of code that stands at a place of its file: the body of a macro, for one."""
+    text = body.replace(b"\\\r\n", b" \r\n").replace(b"\\\n", b" \n").replace(b"##", b"  ").replace(b"#", b" ")
+    masked = cuda_lex.mask(text)
+    if _refusal(text, masked):
+        return
+    text = cuda_repair.apply(text, cuda_repair.find(masked))
+    tree = _tree(text)
+    if tree is not None:
+        yield from _facts_of(capture(tree, text, place), text, extra)
+
+
+def _measure(parsed: Parsed, found: Captured) -> None:
+    """Coverage, and a Problem where what was lost is more than the odd macro."""
+    size = len(parsed.file.data)
+    lost, end = 0, -1
+    worst: Any = None
+    for node in sorted(found.all("error"), key=lambda n: n.start_byte):
+        if node.start_byte >= end:
+            lost += node.end_byte - node.start_byte
+            end = node.end_byte
+            if worst is None or node.end_byte - node.start_byte > worst.end_byte - worst.start_byte:
+                worst = node
+    parsed.coverage = 1.0 - lost / size if size else 1.0
+    if worst is not None and (parsed.coverage < 0.98 or worst.end_byte - worst.start_byte > 2000):
+        line, last = worst.start_point[0] + 1, worst.end_point[0] + 1
+        what = f"syntax not understood, most of it in lines {line} to {last}; {parsed.coverage:.0%} of the file was read"
+        parsed.problems.append(Problem("parse", parsed.file.path, line, what, matters=parsed.coverage < 0.9))
+
+
+def _with_live(facts: list[Fact], guards: SourceGuards) -> list[Fact]:
+    if not guards.regions:
+        return [msgspec.structs.replace(fact, live=Live.YES) for fact in facts]
+    return [msgspec.structs.replace(fact, live=guards.at(fact.span.line)) for fact in facts]

@@ -1,0 +1,110 @@
+"""What the two builds define before they read a file: the AMD build (hipcc, ROCm flags) and the CUDA build (nvcc).
+
+A build compiles a file in several passes (device, host, and plain C++ for headers); a line is live if any pass reads it.
+Hipified code is meant: the translation turns __CUDACC__ into __HIPCC__, so both are defined in the AMD build, while
+__CUDA_ARCH__, __NVCC__, CUDA_VERSION and CUDART_VERSION are left as they are and stand for nothing there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from porter.parse.cuda_expr import NONZERO, UNKNOWN, Value
+
+ABSENT = None  # the macro is not defined
+
+AMD, NVIDIA = "amd", "nvidia"
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One compiler run over a file: the vendor it builds for and whether it is the device, host or plain C++ pass."""
+
+    vendor: str
+    stage: str  # device, host, plain
+
+
+DEVICE_PASSES = (Pass(AMD, "device"), Pass(AMD, "host"), Pass(NVIDIA, "device"), Pass(NVIDIA, "host"))
+ALL_PASSES = (*DEVICE_PASSES, Pass(AMD, "plain"), Pass(NVIDIA, "plain"))
+
+_UNSURE = frozenset(["NDEBUG", "DEBUG", "_DEBUG", "_WIN32", "WIN32", "_WIN64", "_MSC_VER", "__APPLE__", "__aarch64__", "__ARM_ARCH", "__SANITIZE_ADDRESS__"])
+_ALWAYS: dict[str, Value] = {"__cplusplus": NONZERO, "__linux__": 1, "__unix__": 1, "__LINE__": NONZERO, "__FILE__": NONZERO}
+_CUDA_ONLY = frozenset(
+    ["__CUDA_ARCH__", "__NVCC__", "__CUDA__", "CUDA_VERSION", "CUDART_VERSION", "__CUDACC_RTC__", "__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "__CUDACC_VER_BUILD__", "__CUDACC_VER__", "__CUDACC_EXTENDED_LAMBDA__", "__CUDACC_RELAXED_CONSTEXPR__", "__CUDACC_DEBUG__", "__CUDA_ARCH_LIST__", "__HIP_PLATFORM_NVIDIA__", "__HIP_PLATFORM_NVCC__", "__NVCOMPILER", "__PGIC__", "__CUDA_API_VERSION", "__CUDART_API_VERSION", "__NVCC_DIAG_PRAGMA_SUPPORT__", "CUBLAS_VERSION", "CUBLAS_VER_MAJOR", "CUSPARSE_VERSION", "CUSOLVER_VERSION", "CUFFT_VERSION", "NVRTC_VERSION"]
+)
+_HIP_COMPILER = frozenset(["__HIP__", "__HIPCC__", "__CUDACC__", "__clang__", "__HIP_PLATFORM_CLANG__"])
+_HIP_DEVICE = frozenset(
+    ["__HIP_DEVICE_COMPILE__", "__AMDGCN__", "__AMDGPU__", "__AMD__", "__amdgcn__", "__AMDGCN_WAVEFRONT_SIZE", "__AMDGCN_WAVEFRONT_SIZE__"]
+)
+_TRUE_WORDS = frozenset(["ROCM", "HIP", "AMDGCN", "HIPCC", "HIPIFY"])
+_AMD_WORDS = frozenset(
+    ["AMD", "AMDGPU", "MIOPEN", "RCCL", "ROCBLAS", "HCC", "HIPBLAS", "HIPBLASLT", "HIPFFT", "HIPSPARSE", "HIPRAND", "HIPRTC", "HIPCUB", "HIPDNN", "ROCWMMA", "CK", "GFX"]
+)
+_AGAINST = frozenset(["NO", "NOT", "NON", "DISABLE", "DISABLED", "WITHOUT", "SKIP", "OFF", "UNSUPPORTED"])
+_NUMBERS = frozenset(["VERSION", "VER", "MAJOR", "MINOR", "PATCH", "ARCH"])
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_GFX = re.compile(r"__(?:gfx|GFX)[0-9a-fA-F_]+x*__\Z")
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a macro name, upper case, split at underscores, digits and changes of case."""
+    return frozenset(word.upper() for word in _WORDS.findall(name))
+
+
+def ambient(name: str, run: Pass) -> Value | None:
+    """What a macro is before the file's own lines: a value, UNKNOWN where it may or may not be defined, None where it is not."""
+    if name in _ALWAYS:
+        return _ALWAYS[name]
+    if name in _UNSURE:
+        return UNKNOWN
+    found = _amd(name, run) if run.vendor == AMD else _nvidia(name, run)
+    return found[0] if found else _by_words(name, run)
+
+
+def _amd(name: str, run: Pass) -> tuple[Value | None] | None:
+    if name in _CUDA_ONLY or name.startswith(("__CUDA_ARCH_FEAT_", "__CUDA_ARCH_SPECIFIC", "__CUDA_ARCH_FAMILY")):
+        return (ABSENT,)
+    if name in _HIP_COMPILER:
+        plain: Value | None = UNKNOWN if name == "__clang__" else ABSENT
+        return (plain if run.stage == "plain" else 1,)
+    if name in _HIP_DEVICE:
+        return ((NONZERO if "WAVEFRONT" in name else 1) if run.stage == "device" else ABSENT,)
+    if _GFX.match(name):
+        return (UNKNOWN if run.stage == "device" else ABSENT,)
+    if name in ("HIP_VERSION", "HIP_VERSION_MAJOR"):
+        return (NONZERO,)
+    return (1,) if name == "__HIP_PLATFORM_AMD__" else None
+
+
+def _nvidia(name: str, run: Pass) -> tuple[Value | None] | None:
+    if name == "__CUDA_ARCH__" or name.startswith("__CUDA_ARCH_"):
+        if run.stage != "device":
+            return (ABSENT,)
+        return (NONZERO if name in ("__CUDA_ARCH__", "__CUDA_ARCH_LIST__") else UNKNOWN,)
+    if name in ("__CUDACC__", "__NVCC__"):
+        return (ABSENT if run.stage == "plain" else 1,)
+    if name in ("CUDA_VERSION", "CUDART_VERSION") or name.startswith("__CUDACC_VER_"):
+        return (NONZERO,)
+    if name in _HIP_DEVICE or name in ("__HIP__", "__HIPCC__") or _GFX.match(name):
+        return (ABSENT,)
+    return (UNKNOWN,) if name in _CUDA_ONLY or name in _HIP_COMPILER else None
+
+
+def _by_words(name: str, run: Pass) -> Value | None:
+    words = words_of(name)
+    if words & _AGAINST:
+        return UNKNOWN
+    amd = run.vendor == AMD
+    if words & _TRUE_WORDS or ("USE" in words and any(word.startswith(("HIP", "ROC")) for word in words)):
+        if not amd:
+            return ABSENT
+        return NONZERO if words & _NUMBERS else 1
+    if words & _AMD_WORDS:
+        return UNKNOWN if amd else ABSENT
+    return UNKNOWN
+
+
+def is_vendor_macro(name: str) -> bool:
+    """Whether a name tells the vendors apart: its state in the AMD build and in the CUDA build is not the same."""
+    return any(ambient(name, Pass(AMD, stage)) != ambient(name, Pass(NVIDIA, stage)) for stage in ("device", "host", "plain"))

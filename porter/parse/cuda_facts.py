@@ -1,0 +1,333 @@
+"""Facts of a C++ syntax tree: one query gives the nodes, and plain passes over them make the facts.
+
+Names: a call of a member is written ``receiver.method`` (``grid.sync``) or ``.method`` where the receiver is an expression; a
+member that is read is its bare name, with ``detail["of"]`` as the receiver. Names that a file declares as a variable or a
+parameter of its own are no identifier facts. A name under a namespace alias of the file is given twice, as written and resolved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import tree_sitter
+import tree_sitter_cuda
+
+from porter.model import Fact, Span
+
+MAX_TEXT = 400  # bytes of an argument or a name that a fact keeps
+MAX_ARGS = 64
+
+_QUERY = """
+(preproc_include path: (_) @include)
+(preproc_def) @define
+(preproc_function_def) @define
+(preproc_call) @directive
+(call_expression) @call
+(qualified_identifier) @qualified
+(type_identifier) @type
+(identifier) @identifier
+(field_identifier) @field
+(function_definition) @function
+(lambda_expression) @function
+(parameter_declaration declarator: (_) @declared)
+(optional_parameter_declaration declarator: (_) @declared)
+(init_declarator declarator: (_) @declared)
+(declaration declarator: (identifier) @declared)
+(declaration declarator: (array_declarator) @declared)
+(namespace_alias_definition) @alias
+(ERROR) @error
+"""
+_AXES = frozenset((b"x", b"y", b"z", b"w"))
+_SPACE = re.compile(r"\s+")
+_CHAIN = re.compile(r"[\w:]+(?:(?:\.|->)\w+)*")
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+_WORD = re.compile(rb"\w+")
+_DEVICE_WORD = re.compile(rb"__device__|__global__|[A-Z_0-9]*DEVICE[A-Z_0-9]*|[A-Z_0-9]*_D_INLINE|[A-Z_]*HOSTDEV\w*|[A-Z_]*_HD\b|DINLINE")
+_SKIPPED_PARENTS = frozenset(("preproc_def", "preproc_function_def", "preproc_params", "preproc_ifdef", "namespace_alias_definition"))
+
+
+@cache
+def language() -> Any:
+    """The CUDA grammar."""
+    return tree_sitter.Language(tree_sitter_cuda.language())
+
+
+@cache
+def query() -> Any:
+    """The one query behind all facts."""
+    return tree_sitter.Query(language(), _QUERY)
+
+
+@dataclass
+class Place:
+    """Where a parsed text stands in its file: added to rows and, on the first row, to columns; both from 0."""
+
+    row: int = 0
+    column: int = 0
+
+    def span(self, node: Any) -> Span:
+        """The span of a node in the file."""
+        row, column = node.start_point
+        end_row, end_column = node.end_point
+        if row == 0:
+            column += self.column
+        if end_row == 0:
+            end_column += self.column
+        return Span(row + self.row + 1, column + 1, end_row + self.row + 1, end_column + 1)
+
+
+@dataclass
+class Captured:
+    """The nodes of one tree by capture name, and the place of its text."""
+
+    text: bytes
+    nodes: dict[str, list[Any]]
+    place: Place
+    declared: set[bytes] = field(default_factory=set)
+    aliases: dict[str, str] = field(default_factory=dict)
+
+    def all(self, name: str) -> list[Any]:
+        """Nodes of a capture."""
+        return self.nodes.get(name, [])
+
+    def slice(self, node: Any) -> bytes:
+        """Source of a node."""
+        return self.text[node.start_byte : node.end_byte]
+
+
+def capture(tree: Any, text: bytes, place: Place | None = None) -> Captured:
+    """Run the query over a tree."""
+    found = tree_sitter.QueryCursor(query()).captures(tree.root_node)
+    out = Captured(text, found, place or Place())
+    for node in out.all("declared"):
+        name = _declared_name(node)
+        if name is not None:
+            out.declared.add(out.slice(name))
+    for node in out.all("alias"):
+        words = node.named_children
+        if len(words) == 2:
+            out.aliases[out.slice(words[0]).decode("utf-8", "replace")] = plain_name(out.slice(words[1]))
+    return out
+
+
+def _declared_name(node: Any) -> Any:
+    for _ in range(8):
+        if node is None or node.type == "identifier":
+            return node
+        node = node.child_by_field_name("declarator") or (node.named_children[-1] if node.named_child_count == 1 else None)
+    return None
+
+
+def plain_name(text: bytes) -> str:
+    """A name without template arguments, spaces and a leading `::`."""
+    if b"<" in text and b"operator" not in text:
+        out, depth = bytearray(), 0
+        for byte in text[:MAX_TEXT]:
+            if byte == 0x3C:
+                depth += 1
+            elif byte == 0x3E:
+                depth = max(0, depth - 1)
+            elif not depth:
+                out.append(byte)
+        text = bytes(out)
+    name = text[:MAX_TEXT].decode("utf-8", "replace")
+    if not name.isidentifier():
+        name = _SPACE.sub("", name.replace("template ", ""))
+    return name.removeprefix("::")
+
+
+def text_of(raw: bytes) -> str:
+    """Source text on one line, cut at MAX_TEXT bytes."""
+    return " ".join(raw[:MAX_TEXT].decode("utf-8", "replace").replace("\\\n", " ").split())
+
+
+def context_of(header: bytes, plain: str = "host") -> str:
+    """Device or host, by the words before a function's body."""
+    return "device" if _DEVICE_WORD.search(header) else plain
+
+
+def functions(found: Captured, original: bytes) -> list[tuple[int, int, str]]:
+    """Byte ranges of functions and lambdas with their context; a lambda without words of its own inherits ("")."""
+    out = []
+    for node in found.all("function"):
+        body = node.child_by_field_name("body")
+        if body is None:
+            continue
+        start = node.start_byte
+        line = original.rfind(b"\n", 0, start) + 1
+        before = original[max(line, start - 200) : start] if node.type == "function_definition" else b""
+        header = before.rpartition(b"}")[2] + original[start : body.start_byte]
+        plain = "" if node.type == "lambda_expression" else "host"
+        out.append((node.start_byte, node.end_byte, context_of(header, plain)))
+    return sorted(out, key=lambda item: (item[0], -item[1]))
+
+
+def contexts(ranges: list[tuple[int, int, str]]) -> Callable[[int], str]:
+    """A lookup from a byte offset to its context; offsets must be asked in rising order."""
+    stack: list[tuple[int, str]] = []
+    position = 0
+
+    def at(offset: int) -> str:
+        nonlocal position
+        while position < len(ranges) and ranges[position][0] <= offset:
+            start, end, context = ranges[position]
+            while stack and stack[-1][0] <= start:
+                stack.pop()
+            stack.append((end, context or (stack[-1][1] if stack else "unknown")))
+            position += 1
+        while stack and stack[-1][0] <= offset:
+            stack.pop()
+        return stack[-1][1] if stack else "unknown"
+
+    return at
+
+
+@dataclass(slots=True)
+class Use:
+    """A fact in the making: the node it stands on and what is known of it."""
+
+    node: Any
+    kind: str
+    name: str
+    args: tuple[str, ...] = ()
+    detail: dict[str, str] = field(default_factory=dict)
+
+
+def uses(found: Captured) -> Iterator[Use]:
+    """All uses of names in a tree, in no order."""
+    taken: set[int] = set()
+    yield from _calls(found, taken)
+    yield from _qualified(found, taken)
+    for node in found.all("type"):
+        if node.start_byte not in taken:
+            yield Use(node, "type", found.slice(node).decode("utf-8", "replace"))
+    yield from _identifiers(found, taken)
+    for node in found.all("field"):
+        if node.start_byte in taken:
+            continue
+        name = found.slice(node)
+        if name in _AXES:
+            continue
+        yield Use(node, "identifier", name.decode("utf-8", "replace"), (), _receiver(found, node))
+
+
+def _receiver(found: Captured, node: Any) -> dict[str, str]:
+    parent = node.parent
+    argument = parent.child_by_field_name("argument") if parent is not None and parent.type == "field_expression" else None
+    return {"of": text_of(found.slice(argument)[:80])} if argument is not None else {}
+
+
+def arguments(found: Captured, node: Any) -> tuple[str, ...]:
+    """Source texts of the arguments of a list node."""
+    if node is None:
+        return ()
+    return tuple(text_of(found.slice(child)) for child in node.named_children[:MAX_ARGS] if child.type != "comment")
+
+
+def _calls(found: Captured, taken: set[int]) -> Iterator[Use]:
+    for node in found.all("call"):
+        callee = node.child_by_field_name("function")
+        if callee is None:
+            continue
+        args = arguments(found, node.child_by_field_name("arguments"))
+        launch = next((child for child in node.named_children if child.type == "kernel_call_syntax"), None)
+        if launch is not None:
+            callee = _unwrapped(callee)
+            name = plain_name(found.slice(callee))
+            _take(callee, taken)
+            config = arguments(found, launch)
+            yield Use(node, "launch", name, config, {"arguments": ", ".join(args)[:MAX_TEXT]})
+            continue
+        use = _call(found, node, callee, args, taken)
+        if use is not None:
+            yield use
+
+
+def _unwrapped(callee: Any) -> Any:
+    while callee.type == "parenthesized_expression" and callee.named_child_count == 1:
+        callee = callee.named_children[0]
+    return callee
+
+
+def _take(callee: Any, taken: set[int]) -> None:
+    taken.add(callee.start_byte)
+    for _ in range(12):
+        inner = callee.child_by_field_name("name")
+        if inner is None:
+            return
+        taken.add(inner.start_byte)
+        callee = inner
+
+
+def _call(found: Captured, node: Any, callee: Any, args: tuple[str, ...], taken: set[int]) -> Use | None:
+    if callee.type == "field_expression":
+        member = callee.child_by_field_name("field")
+        receiver = callee.child_by_field_name("argument")
+        if member is None or receiver is None:
+            return None
+        _take(member, taken)
+        taken.add(member.start_byte)
+        of = text_of(found.slice(receiver)[:120])
+        method = plain_name(found.slice(member))
+        chain = of.replace("->", ".") if _CHAIN.fullmatch(of) else ""
+        return Use(node, "call", f"{chain}.{method}", args, {"of": of, "method": method})
+    if callee.type not in ("identifier", "qualified_identifier", "template_function"):
+        return None
+    _take(callee, taken)
+    raw = found.slice(callee)
+    detail = {"template": text_of(raw[raw.index(b"<") :])} if b"<" in raw else {}
+    return Use(node, "call", plain_name(raw), args, detail)
+
+
+def _qualified(found: Captured, taken: set[int]) -> Iterator[Use]:
+    end = -1
+    for node in sorted(found.all("qualified"), key=lambda n: (n.start_byte, -n.end_byte)):
+        if node.start_byte < end and node.end_byte <= end:
+            parent = node.parent
+            if parent is not None and parent.type == "qualified_identifier" and parent.end_byte == node.end_byte:
+                continue
+        end = max(end, node.end_byte)
+        if node.start_byte in taken:
+            continue
+        last = node
+        while last is not None and last.type == "qualified_identifier":
+            last = last.child_by_field_name("name")
+        if last is None:
+            continue
+        raw = found.slice(node)
+        _take(node, taken)
+        kind = "type" if last.type in ("type_identifier", "template_type") else "identifier"
+        detail = {"template": text_of(raw[raw.index(b"<") :])} if b"<" in raw else {}
+        yield Use(node, kind, plain_name(raw), (), detail)
+
+
+def _identifiers(found: Captured, taken: set[int]) -> Iterator[Use]:
+    declared = found.declared
+    for node in found.all("identifier"):
+        if node.start_byte in taken:
+            continue
+        name = found.slice(node)
+        if name in declared or len(name) < 2:
+            continue
+        parent = node.parent
+        if parent is not None and (parent.type in _SKIPPED_PARENTS or parent.type.endswith("declarator")):
+            continue
+        yield Use(node, "identifier", name.decode("utf-8", "replace"))
+
+
+def to_facts(found: Captured, list_of_uses: list[Use], at: Callable[[int], str], extra: dict[str, str]) -> Iterator[Fact]:
+    """The facts of uses that are sorted by start byte."""
+    for use in list_of_uses:
+        detail = {**use.detail, **extra} if extra else use.detail
+        span = found.place.span(use.node)
+        context = at(use.node.start_byte)
+        yield Fact(use.kind, use.name, span, context, seen_by="tree-sitter", args=use.args, detail=detail)
+        head, colons, rest = use.name.partition("::")
+        resolved = found.aliases.get(head) if colons else None
+        if resolved:
+            more = {**detail, "written": use.name}
+            yield Fact(use.kind, f"{resolved}::{rest}", span, context, seen_by="tree-sitter", args=use.args, detail=more)

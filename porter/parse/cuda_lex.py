@@ -1,0 +1,62 @@
+"""Lines and directives of C++ text: comments and string contents are blanked, byte for byte, so that offsets stay true."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MAX_RAW_STRINGS = 300  # an unterminated raw string costs a scan of the rest; more of them than this are read as plain strings
+_BLANK = bytes(c if c in b"\r\n" else 0x20 for c in range(256))
+_RAW = rb'R"(?P<mark>[^()\\\s"]{0,16})\((?s:.{0,1000000}?)\)(?P=mark)"|'
+_PLAIN = (
+    rb"(?P<note>//[^\n\\]*+(?:\\(?:\r?\n|[^\n])?[^\n\\]*+)*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?)"
+    rb'|"[^"\\\n]*+(?:\\(?:\r?\n|[^\n])[^"\\\n]*+)*+"?'
+    rb"|'(?:[^'\\\n]|\\[^\n][^'\n]{0,10})'"
+)
+_TOKENS = re.compile(_RAW + _PLAIN)
+_TOKENS_WITHOUT_RAW = re.compile(_PLAIN)
+_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*([A-Za-z_]\w*)((?:[^\n\\]|\\(?:\r?\n|[^\n])?)*+)", re.MULTILINE)
+_JOIN = re.compile(rb"\\\r?\n")
+
+
+def blank(text: bytes) -> bytes:
+    """Spaces of the same length; line ends stay."""
+    return text.translate(_BLANK)
+
+
+def mask(data: bytes) -> bytes:
+    """The text with comments and the insides of strings and characters blanked."""
+
+    def hide(match: re.Match[bytes]) -> bytes:
+        token = match.group()
+        if match.group("note") is not None or len(token) < 2:
+            return blank(token)
+        return token[:1] + blank(token[1:-1]) + token[-1:]
+
+    tokens = _TOKENS if data.count(b'R"') <= MAX_RAW_STRINGS else _TOKENS_WITHOUT_RAW
+    return tokens.sub(hide, data)
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """One preprocessor line with its continuations; lines count from 1, ``end`` is its last line; ``text`` follows the word."""
+
+    line: int
+    end: int
+    word: str
+    text: str
+    start_byte: int
+    end_byte: int
+
+
+def directives(masked: bytes) -> list[Directive]:
+    """All preprocessor lines of a masked text, in order."""
+    out: list[Directive] = []
+    line, seen = 1, 0
+    for match in _DIRECTIVE.finditer(masked):
+        line += masked.count(b"\n", seen, match.start())
+        seen = match.start()
+        end = line + masked.count(b"\n", match.start(), match.end())
+        text = _JOIN.sub(b" ", match.group(2)).decode("utf-8", "replace").strip()
+        out.append(Directive(line, end, match.group(1).decode(), text, match.start(), match.end()))
+    return out

@@ -1,0 +1,267 @@
+"""Preprocessor conditionals, evaluated line by line in three values for the AMD build and for the CUDA build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from porter.model import Live
+from porter.parse.cuda_build import ALL_PASSES, AMD, DEVICE_PASSES, NVIDIA, Pass, ambient
+from porter.parse.cuda_expr import UNKNOWN, Value, evaluate, truth
+from porter.parse.cuda_lex import Directive, directives, mask
+
+MAX_MACRO_DEPTH = 12
+_OPENERS = ("if", "ifdef", "ifndef")
+_MIDDLES = ("elif", "elifdef", "elifndef", "else")
+_DEFINE = re.compile(r"([A-Za-z_]\w*)(\()?")
+_HAS = re.compile(r"__has_\w+\s*\([^)]*\)")
+_TRI = {True: Live.YES, False: Live.NO, None: Live.UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Lines from ``first`` to ``last`` under one chain of conditions, outermost first, each as written."""
+
+    first: int
+    last: int
+    amd: Live
+    nvidia: Live
+    conditions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SourceGuards:
+    """Which lines the builds for AMD and for CUDA read."""
+
+    regions: tuple[Region, ...] = ()
+    _by_line: list[Region] = field(default_factory=list, repr=False)
+
+    def region(self, line: int) -> Region | None:
+        """The region a line (from 1) stands in; None where no conditional is open."""
+        if not 0 < line < len(self._by_line):
+            return None
+        found = self._by_line[line]
+        return found if found.conditions else None
+
+    def at(self, line: int) -> Live:
+        """Whether the AMD build reads the line."""
+        return self._by_line[line].amd if 0 < line < len(self._by_line) else Live.YES
+
+    def nvidia_at(self, line: int) -> Live:
+        """Whether the CUDA build reads the line."""
+        return self._by_line[line].nvidia if 0 < line < len(self._by_line) else Live.YES
+
+    def amd_only(self, line: int) -> bool:
+        """True for code that only the AMD build can read: names of CUDA do not stand there."""
+        return self.nvidia_at(line) is Live.NO and self.at(line) is not Live.NO
+
+    def condition(self, line: int) -> str:
+        """The conditions a line stands under, outermost first, joined by ' > '; empty where there is none."""
+        found = self.region(line)
+        return " > ".join(found.conditions) if found else ""
+
+
+@dataclass(slots=True)
+class _Macro:
+    """A macro of the file: whether it is defined (None: perhaps) and its text (None: not known)."""
+
+    defined: bool | None
+    text: str | None
+
+
+class Preprocessor:
+    """One pass over the directives of a file: ``states`` is what holds for the lines after each of them."""
+
+    def __init__(self, run: Pass, given: Mapping[str, str], imported: Mapping[str, tuple[str, str]]) -> None:
+        self.run = run
+        self.given = given
+        self.macros: dict[str, _Macro] = {}
+        for name, (defined, text) in imported.items():
+            self.macros[name] = _Macro({"yes": True, "no": False}.get(defined), text if defined == "yes" else None)
+
+    def state(self, name: str, fresh: bool = False) -> Value | None:
+        """Value of a name before expansion: None where undefined. ``fresh`` is true at an include guard's own test."""
+        if name in self.macros:
+            macro = self.macros[name]
+            return UNKNOWN if macro.defined is None else (1 if macro.defined else None)
+        if name in self.given:
+            return 1
+        if fresh and not name.startswith("__") and ambient(name, self.run) is not UNKNOWN and name not in ("USE_ROCM", "HIP_VERSION"):
+            return None
+        return ambient(name, self.run)
+
+    def defined(self, name: str) -> Value:
+        """The answer to defined(name)."""
+        value = self.state(name)
+        return UNKNOWN if value is UNKNOWN else int(value is not None)
+
+    def value(self, name: str, depth: int = 0) -> Value:
+        """The number a name stands for in an #if; an undefined name is 0."""
+        macro = self.macros.get(name)
+        text = macro.text if macro is not None else self.given.get(name)
+        if macro is not None and macro.defined is not True:
+            return 0 if macro.defined is False else UNKNOWN
+        if text is not None:
+            if depth >= MAX_MACRO_DEPTH or not text:
+                return UNKNOWN
+            return evaluate(text, lambda inner: self.value(inner, depth + 1), self.defined)
+        if macro is not None:
+            return UNKNOWN
+        found = ambient(name, self.run)
+        return 0 if found is None else found
+
+    def test(self, directive: Directive, guard: bool) -> bool | None:
+        """Whether the condition of an #if, #ifdef, #ifndef or #elif holds."""
+        word, text = directive.word.removeprefix("el"), directive.text
+        if word in ("ifdef", "ifndef"):
+            match = _DEFINE.match(text)
+            if match is None:
+                return None
+            value = self.state(match.group(1), fresh=guard)
+            known = None if value is UNKNOWN else value is not None
+            return known if word == "ifdef" or known is None else not known
+        return truth(evaluate(_HAS.sub(" __has_unknown ", text), self.value, self.defined))
+
+    def apply(self, directive: Directive, live: bool | None) -> None:
+        """Take in a #define or #undef that stands in code of the given liveness."""
+        match = _DEFINE.match(directive.text)
+        if match is None:
+            return
+        name = match.group(1)
+        if live is False:
+            # The file defines this name itself, but not in this build: later tests of it are not about the outside.
+            if name not in self.macros and self.state(name) is UNKNOWN:
+                self.macros[name] = _Macro(False, None)
+            return
+        if directive.word == "undef":
+            sure: _Macro = _Macro(False, None)
+        else:
+            sure = _Macro(True, None if match.group(2) else directive.text[match.end() :].strip())
+        if live is None:
+            before = self.defined(name)
+            same = before is not UNKNOWN and bool(before) == sure.defined
+            sure = _Macro(sure.defined if same else None, None)
+        self.macros[name] = sure
+
+
+@dataclass(slots=True)
+class _Frame:
+    """One open conditional: liveness around it, whether an earlier branch was taken, and liveness of this branch."""
+
+    outer: bool | None
+    taken: bool | None
+    live: bool | None
+
+
+def _both(a: bool | None, b: bool | None) -> bool | None:
+    if a is False or b is False:
+        return False
+    return True if a and b else None
+
+
+def _not(a: bool | None) -> bool | None:
+    return None if a is None else not a
+
+
+def run_pass(lines: list[Directive], pre: Preprocessor) -> list[bool | None]:
+    """Liveness of the code that follows each directive."""
+    stack: list[_Frame] = []
+    out: list[bool | None] = []
+    for position, directive in enumerate(lines):
+        live = stack[-1].live if stack else True
+        word = directive.word
+        if word in _OPENERS:
+            test = pre.test(directive, is_include_guard(lines, position))
+            stack.append(_Frame(live, test, _both(live, test)))
+        elif word in _MIDDLES and stack:
+            frame = stack[-1]
+            test = True if word == "else" else pre.test(directive, False)
+            frame.live = _both(frame.outer, _both(_not(frame.taken), test))
+            frame.taken = True if frame.taken or test else (None if frame.taken is None or test is None else False)
+        elif word == "endif" and stack:
+            stack.pop()
+        elif word in ("define", "undef"):
+            pre.apply(directive, live)
+        out.append(stack[-1].live if stack else True)
+    return out
+
+
+def is_include_guard(lines: list[Directive], position: int) -> bool:
+    """Whether a conditional is `#ifndef X` followed at once by `#define X`: an include guard or a default value."""
+    test, after = lines[position], lines[position + 1] if position + 1 < len(lines) else None
+    name = re.fullmatch(r"\s*!\s*defined\s*\(?\s*(\w+)\s*\)?\s*", test.text) if test.word == "if" else re.match(r"(\w+)", test.text)
+    if after is None or name is None or test.word == "ifdef" or after.word != "define":
+        return False
+    defined = _DEFINE.match(after.text)
+    return defined is not None and defined.group(1) == name.group(1)
+
+
+def _join(states: list[bool | None]) -> Live:
+    if any(state for state in states):
+        return Live.YES
+    return Live.UNKNOWN if any(state is None for state in states) else Live.NO
+
+
+def _chains(lines: list[Directive]) -> list[tuple[str, ...]]:
+    """The conditions, as written, that the code after each directive stands under."""
+    stack: list[list[str]] = []
+    out: list[tuple[str, ...]] = []
+    for directive in lines:
+        text = f"#{directive.word} {directive.text}".strip()[:200]
+        if directive.word in _OPENERS:
+            stack.append([text, text])
+        elif directive.word in _MIDDLES and stack:
+            first = stack[-1][0]
+            stack[-1][1] = f"#else of {first}" if directive.word == "else" else f"{text} after {first}"
+        elif directive.word == "endif" and stack:
+            stack.pop()
+        out.append(tuple(frame[1] for frame in stack))
+    return out
+
+
+def passes_of(path: str) -> tuple[Pass, ...]:
+    """The compiler runs that may read a file: a .cu never meets a plain C++ compiler."""
+    return DEVICE_PASSES if path.endswith((".cu", ".hip")) else ALL_PASSES
+
+
+def guards_of(
+    data: bytes,
+    path: str = "",
+    given: Mapping[str, str] | None = None,
+    imported: Mapping[str, Mapping[str, tuple[str, str]]] | None = None,
+    masked: bytes | None = None,
+) -> SourceGuards:
+    """The guards of a text. ``given`` are -D macros of both builds; ``imported`` are macros of included files, by vendor,
+    as name -> (yes, no or unknown; text)."""
+    lines = directives(mask(data) if masked is None else masked)
+    if not any(directive.word in _OPENERS for directive in lines):
+        return SourceGuards()
+    passes = passes_of(path)
+    states = []
+    for run in passes:
+        states.append(run_pass(lines, Preprocessor(run, given or {}, (imported or {}).get(run.vendor, {}))))
+    return _regions(lines, passes, states, data.count(b"\n") + 1)
+
+
+def _regions(lines: list[Directive], passes: tuple[Pass, ...], states: list[list[bool | None]], count: int) -> SourceGuards:
+    chains = _chains(lines)
+    by_line: list[Region] = []
+    regions: list[Region] = []
+    current = Region(1, 1, Live.YES, Live.YES, ())
+    start = 1
+    by_line.append(current)
+    marks = [*((d.end, i) for i, d in enumerate(lines)), (count, -1)]
+    for last, position in marks:
+        if position >= 0 and chains[position] == current.conditions and position + 1 < len(lines):
+            continue
+        region = Region(start, last, current.amd, current.nvidia, current.conditions)
+        if last >= start:
+            regions.append(region)
+            by_line.extend([region] * (last - start + 1))
+            start = last + 1
+        if position >= 0:
+            amd = _join([s[position] for s, run in zip(states, passes, strict=True) if run.vendor == AMD])
+            nvidia = _join([s[position] for s, run in zip(states, passes, strict=True) if run.vendor == NVIDIA])
+            current = Region(start, start, amd, nvidia, chains[position])
+    return SourceGuards(tuple(r for r in regions if r.conditions), by_line)
