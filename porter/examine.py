@@ -16,7 +16,8 @@ from porter.hipify import engine, perl
 from porter.hipify.live import live_lines
 from porter.kinds import decode, kind_of, looks_binary
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
-from porter.parse import Parsed, parser_of
+from porter.parse import Parsed, parser_of, python
+from porter.parse.python_words import words_of
 from porter.rules import RuleSet
 
 SURVEYED = frozenset({"cuda", "cxx", "cmake", "make", "python", "bazel"})
@@ -65,6 +66,7 @@ class Auditor:
         self.index = index if index is not None else link.link([], config.defines)
         self.matcher = detect.Matcher(ruleset)
         self.detectors = detect.load_detectors(ruleset)
+        self.python_words = words_of(ruleset.rules.values())
         self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
 
     def load(self, entry: Entry) -> SourceFile | Problem:
@@ -115,7 +117,7 @@ class Auditor:
         if parse is None or (source.kind == "cxx" and not self._cxx_matters(source)):
             return Examined(source.path, source.kind, source.origin, lines)
         try:
-            parsed = parse(source)
+            parsed = python.parse(source, self.python_words) if source.kind == "python" else parse(source)
         except Exception as error:  # a parser's crash costs one file, and is seen
             what = f"the parser failed: {type(error).__name__}: {str(error)[:200]}"
             return Examined(source.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", source.path, 0, what),))

@@ -12,7 +12,10 @@ PYTHON_KINDS = (
     "py_import", "py_call", "py_attr", "py_arg", "py_string", "env_var", "command", "command_flag", "requirement",
     "index_url", "build_symbol", "compile_flag",
 )  # fmt: skip
-CUDA_WORDS = (b"__global__", b"__device__", b"rawkernel", b"rawmodule", b"sourcemodule", b"load_inline", b'extern "c"')
+BASE_WORDS = (
+    b"install_requires", b"extras_require", b"setup_requires", b"__global__", b"__device__", b"rawkernel", b"rawmodule", b"sourcemodule",
+    b"load_inline",
+)  # fmt: skip
 COMMON = frozenset((
     "get", "set", "run", "call", "load", "init", "device", "backend", "name", "type", "true", "false", "none", "dtype", "model", "args",
     "mode", "env", "path", "python", "torch", "config", "get_", "set_",
@@ -23,7 +26,7 @@ MIN_WORD = 3
 
 def words_of(rules: Iterable[Rule]) -> frozenset[bytes] | None:
     """Lower-case words of which one must stand in a Python file that some rule can hit; None when a rule could hit any file."""
-    words: set[bytes] = set(CUDA_WORDS)
+    words: set[bytes] = set(BASE_WORDS)
     seen: set[str] = set()
     for rule in rules:
         if rule.detector and rule.detector not in seen:
