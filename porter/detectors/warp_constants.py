@@ -17,6 +17,7 @@ from porter.model import Confidence, Hit, Live, Related
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
+HEADERS = (".h", ".cuh", ".hpp", ".hh", ".inl", ".inc")
 DEDUCED = frozenset({"min", "max", "std::min", "std::max", "printf", "std::swap", "std::make_pair", "std::make_tuple", "std::clamp"})
 CONSTANT_NAMES = frozenset({"warpSize", "CUB_WARP_THREADS", "CUB_PTX_WARP_THREADS"})
 
@@ -55,7 +56,7 @@ def _fixed(definition: Definition, uses: list[tuple[int, Use]], targets: tuple[s
     places = [(use, f"{use.role} from {definition.name}") for _, use in uses]
     lines = len({use.expr.line for use, _ in places})
     message = f"{definition.name} is 32" + (f", used in {lines} lines of this file" if lines else "")
-    sure = Confidence.HIGH if used else Confidence.MEDIUM
+    sure = Confidence.HIGH if used else Confidence.MEDIUM if path.endswith(HEADERS) else Confidence.LOW
     return Hit(
         "warp-size-constant", definition.span, message, definition.name, confidence=sure, targets=targets,
         related=related(places, path, definition.span.line),
@@ -66,7 +67,7 @@ def _users(program: Program) -> dict[str, list[tuple[int, Use]]]:
     """Warp uses by the name of the constant their width came from, with the identity of the function's uses."""
     found: dict[str, list[tuple[int, Use]]] = {}
     for uses in survey(program)[0]:
-        for use in uses.of("lane", "warp", "warps", "stride", "halving", "shuffle", "tail", "shared"):
+        for use in uses.of("lane", "warp", "warps", "stride", "halving", "shuffle", "tail", "shared", "mention"):
             if use.width == WARP or (use.value.kind == "const" and use.role == "halving"):
                 for symbol in use.value.symbols:
                     found.setdefault(symbol, []).append((id(uses), use))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from porter.config import Config
-from porter.flow.env import program_of
+from porter.flow.env import Program, program_of
 from porter.flow.roles import Use
-from porter.flow.warps import Break, Verdict, related, verdicts
+from porter.flow.warps import Break, Verdict, definitions, places, related, verdicts
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
@@ -19,6 +21,7 @@ RULE_OF = {
     "warps": ("warp-count-32", "number of 32-lane warps"),
     "stride": ("warp-stride-32", "loop that steps by 32 lanes"),
     "halving": ("half-warp-reduction", "reduction or scan over 32 lanes"),
+    "magic": ("magic-lane-number", "fixed lane number"),
     "shuffle": ("shuffle-width-32", "shuffle pinned to 32 lanes"),
 }
 
@@ -28,41 +31,46 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     targets = config.wave64_targets
     if not targets:
         return
-    for verdict in verdicts(program_of(parsed, index)):
-        if verdict.state in ("broken", "mixed"):
-            yield from _broken(verdict, parsed.file.path, targets)
-        elif verdict.state == "consistent" and verdict.fixed:
-            yield _consistent(verdict, parsed.file.path, targets)
-        for found in verdict.breaks:
-            if found.uses is verdict.uses and found.use.role == "shuffle" and (verdict.fixed or verdict.state == "mixed"):
-                yield _shuffle(found, targets)
+    program = program_of(parsed, index)
+    for verdict in verdicts(program):
+        hits = list(_of(program, verdict, targets))
+        if hits:
+            first = min(hits, key=lambda hit: hit.span)
+            others = related(places(program, verdict.uses), parsed.file.path, first.span.line)
+            others = tuple(dict.fromkeys((*others, *definitions(program, list(verdict.fixed)))))
+            hits[hits.index(first)] = msgspec.structs.replace(first, related=others)
+        yield from hits
 
 
-def _consistent(verdict: Verdict, path: str, targets: tuple[str, ...]) -> Hit:
-    uses = verdict.uses
-    function = uses.env.function
-    places = [(use, RULE_OF[use.role][1]) for use in verdict.fixed]
-    places += [(use, f"{use.expr.name} stays within 32 lanes") for use in uses.of("shuffle")]
+def _of(program: Program, verdict: Verdict, targets: tuple[str, ...]) -> Iterator[Hit]:
+    if verdict.state in ("broken", "mixed"):
+        yield from _broken(verdict, targets)
+    elif verdict.state == "consistent" and verdict.fixed:
+        yield _consistent(verdict, targets)
+    for found in verdict.breaks:
+        if found.uses is verdict.uses and found.use.role == "shuffle" and (verdict.fixed or verdict.state == "mixed"):
+            yield _shuffle(found, targets)
+
+
+def _consistent(verdict: Verdict, targets: tuple[str, ...]) -> Hit:
+    function = verdict.uses.env.function
     first = min(verdict.fixed, key=lambda use: (use.expr.line, use.expr.column))
     proven = any(use.value.proven for use in verdict.fixed)
     what = "kernel" if function.side == "kernel" else "function"
     message = f"{what} {function.name} keeps to 32 lanes in all {len(verdict.fixed)} places"
     sure = Confidence.HIGH if proven and verdict.collectives else Confidence.MEDIUM
-    return Hit(
-        "warp-32-self-consistent", first.expr.span, message, function.name, confidence=sure, targets=targets,
-        related=related(places, path, first.expr.line),
-    )  # fmt: skip
+    return Hit("warp-32-self-consistent", first.expr.span, message, function.name, confidence=sure, targets=targets)
 
 
-def _broken(verdict: Verdict, path: str, targets: tuple[str, ...]) -> Iterator[Hit]:
+def _broken(verdict: Verdict, targets: tuple[str, ...]) -> Iterator[Hit]:
     function = verdict.uses.env.function
     why = _why(verdict)
     own = any(found.uses is verdict.uses and found.proven for found in verdict.breaks)
     if verdict.state == "mixed" and verdict.fixed and verdict.hardware:
-        yield _mixed(verdict, path, targets)
+        yield _mixed(verdict, targets)
         own = True
     seen: set[tuple[str, int]] = set()
-    for use in verdict.fixed:
+    for use in (*verdict.fixed, *verdict.uses.of("magic")):
         rule, what = RULE_OF[use.role]
         if (rule, use.expr.line) in seen or use.role == "shuffle":
             continue
@@ -80,15 +88,11 @@ def _why(verdict: Verdict) -> str:
     return f"line {first.use.expr.line}{where}: {first.why}"
 
 
-def _mixed(verdict: Verdict, path: str, targets: tuple[str, ...]) -> Hit:
+def _mixed(verdict: Verdict, targets: tuple[str, ...]) -> Hit:
     function = verdict.uses.env.function
     here, there = verdict.fixed[0], verdict.hardware[0]
     message = f"{function.name} takes a warp for 32 lanes here and for the device's width in line {there.expr.line}"
-    places = [(use, "takes 32") for use in verdict.fixed] + [(use, "asks the device") for use in verdict.hardware]
-    return Hit(
-        "warpsize-mixed-with-32", here.expr.span, message, function.name, confidence=Confidence.HIGH, targets=targets,
-        related=related(places, path, here.expr.line),
-    )  # fmt: skip
+    return Hit("warpsize-mixed-with-32", here.expr.span, message, function.name, confidence=Confidence.HIGH, targets=targets)
 
 
 def _shuffle(found: Break, targets: tuple[str, ...]) -> Hit:

@@ -9,13 +9,14 @@ from typing import Any
 from porter.config import Config
 from porter.flow.env import Env, program_of
 from porter.flow.expr import Expr, walk
-from porter.flow.roles import survey
+from porter.flow.roles import Uses, survey
 from porter.flow.values import HARDWARE, WARP
-from porter.flow.warps import fixed_uses
+from porter.flow.warps import fixed_uses, related
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
+WAVE = 64
 WIDTH_PLACE = {"WarpReduce": 1, "WarpScan": 1, "WarpExchange": 2, "WarpMergeSort": 2, "WarpLoad": 3, "WarpStore": 3}
 BLOCK_ALGORITHMS = re.compile(r"BLOCK_(?:SCAN_WARP_SCANS|REDUCE_WARP_REDUCTIONS\w*|LOAD_WARP_TRANSPOSE\w*|STORE_WARP_TRANSPOSE\w*)\Z")
 
@@ -27,6 +28,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         return
     for uses in survey(program_of(parsed, index))[0]:
         env = uses.env
+        yield from _tiles(uses, parsed.file.path, targets)
         fixed = bool(fixed_uses(uses))
         seen: set[tuple[str, int]] = set()
         for event in env.function.events:
@@ -60,11 +62,28 @@ def _judge(env: Env, part: Expr, targets: tuple[str, ...], fixed: bool) -> Itera
             sure = Confidence.HIGH if fixed else Confidence.LOW
             message = f"cub::{name} without a width, in {env.function.name}" + (" which counts in 32 lanes" if fixed else "")
             yield Hit("cub-warp-default-width", part.span, message, env.function.name, confidence=sure, targets=targets)
-    elif BLOCK_ALGORITHMS.match(part.name):
-        message = f"{part.name} works in warps of the device"
-        yield Hit("cub-block-by-warps", part.span, message, part.name, confidence=Confidence.MEDIUM, targets=targets)
-    elif part.name == "tiled_partition" and part.targs:
-        size = env.value(part.targs[0])
-        if size.kind == "const" and size.num == WARP:
-            message = f"{env.function.name} works in tiles of 32"
-            yield Hit("tiled-partition-32", part.span, message, env.function.name, confidence=Confidence.HIGH, targets=targets)
+    elif any(BLOCK_ALGORITHMS.match(argument.name) for argument in part.targs if argument.kind == "name"):
+        yield from _block(env, part, targets)
+
+
+def _block(env: Env, part: Expr, targets: tuple[str, ...]) -> Iterator[Hit]:
+    """A block algorithm by warps: sure where the block's size is known and no multiple of a wave."""
+    algorithm = next(argument.name for argument in part.targs if argument.kind == "name" and BLOCK_ALGORITHMS.match(argument.name))
+    sizes = [value.num for argument in part.targs if (value := env.value(argument)).kind == "const" and value.num is not None]
+    size = sizes[0] if sizes else None
+    if size is not None and size % WAVE == 0:
+        return
+    sure = Confidence.LOW if size is None else Confidence.MEDIUM
+    message = f"{algorithm} with blocks of {size} threads" if size is not None else f"{algorithm}: the block must be whole waves"
+    yield Hit("cub-block-by-warps", part.span, message, algorithm, confidence=sure, targets=targets)
+
+
+def _tiles(uses: Uses, path: str, targets: tuple[str, ...]) -> Iterator[Hit]:
+    """One line of information on the tiles of 32 in a function."""
+    tiles = [use for use in uses.of("tile") if use.width == WARP]
+    if tiles:
+        message = f"{uses.env.function.name} works in tiles of 32"
+        yield Hit(
+            "tiled-partition-32", tiles[0].expr.span, message, uses.env.function.name, confidence=Confidence.HIGH, targets=targets,
+            related=related([(use, "use of the tile") for use in tiles], path, tiles[0].expr.line),
+        )  # fmt: skip

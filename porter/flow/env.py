@@ -26,6 +26,7 @@ WIDTH_NAME = re.compile(
 BALLOTS = frozenset({"__ballot_sync", "__ballot", "__activemask", "__match_any_sync", "__match_all_sync", "__match_any", "__match_all"})
 HARDWARE_NAMES = frozenset({"warpSize", "WARPSIZE_HW", "CUB_PTX_WARP_THREADS", "CUB_WARP_THREADS", "__AMDGCN_WAVEFRONT_SIZE"})
 LANE_CALLS = frozenset({"__lane_id", "__laneid", "laneid", "LaneId", "getLaneId", "lane_id", "get_lane_id", "get_laneid"})
+TILE_TYPE = re.compile(r"\bthread_block_tile\s*<\s*(\w+)")
 LANE_MASKS = re.compile(r"%+lanemask_(\w\w)")
 
 
@@ -197,6 +198,9 @@ class Env:
 
     def _local(self, text: str, decl: Event, depth: int) -> Value:
         bits = number.type_bits(decl.type)
+        tile = self._tile(decl.type)
+        if tile is not None:
+            return tile
         first = self.value(decl.value, depth + 1) if decl.value is not None else OTHER
         if decl.value is not None and decl.value.kind == "list" and len(decl.value.args) == 1:
             first = self.value(decl.value.args[0], depth + 1)
@@ -210,6 +214,15 @@ class Env:
         if made.kind == "other":
             made = self._by_name(text).but(bits=bits)
         return made.but(bits=bits) if bits else made
+
+    def _tile(self, kind: str) -> Value | None:
+        """A cooperative-groups tile, where the type says how wide it is."""
+        match = TILE_TYPE.search(kind)
+        if match is None:
+            return None
+        parsed = number.parse(match[1])
+        size = values.const(*parsed) if parsed is not None else self.program.constant(self.unit, match[1]) or OTHER
+        return Value("tile", num=size.num, width=size.num if size.num is not None else UNKNOWN_WIDTH, symbols=size.symbols)
 
     def _assigned(self, text: str, events: list[Event], first: Value, depth: int) -> Value:
         made = first
@@ -229,6 +242,9 @@ class Env:
     def _parameter(self, text: str, depth: int) -> Value:
         place, param = self.params[text]
         bits = number.type_bits(param.type)
+        tile = self._tile(param.type)
+        if tile is not None:
+            return tile
         made = OTHER
         if "*" not in param.type:
             made = self.program.argument(self.function, place, depth)

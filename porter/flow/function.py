@@ -152,7 +152,11 @@ class Reader:
         self._evaluate(work, node, build(node, self.at))
 
     def _evaluate(self, work: _Work, node: Any, value: Expr) -> None:
-        if value.kind == "assign":
+        declared = _misread(value)
+        if declared is not None:
+            name, kind, init = declared
+            self.emit(work, "decl", node, name=name, type=kind, value=init)
+        elif value.kind == "assign":
             right = value.args[1] if len(value.args) == 2 else None
             self.emit(work, "assign", node, op=value.op, target=value.args[0], value=right)
         else:
@@ -295,6 +299,21 @@ class Reader:
         body = work.node.child_by_field_name("body")
         if body is not None:
             self._push(work, [body], work.guards, work.loops, self.line(body.end_point[0]))
+
+
+def _misread(value: Expr) -> tuple[str, str, Expr | None] | None:
+    """Name, type and value of a declaration such as ``Tile<32> t = f();``, which the grammar may take for two comparisons."""
+    if value.kind != "binary" or value.op != ">" or value.args[0].kind != "binary" or value.args[0].op != "<":
+        return None
+    (left, right), last = value.args[0].args, value.args[1]
+    if left.kind != "name":
+        return None
+    kind = f"{left.op}<{right.op}>"
+    if last.kind == "name":
+        return last.op, kind, None
+    if last.kind == "assign" and last.op == "=" and last.args[0].kind == "name":
+        return last.args[0].op, kind, last.args[1]
+    return None
 
 
 def type_of(node: Any, at: Origin) -> str:

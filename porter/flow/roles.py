@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from porter.flow.env import LANE_NAME, WARP_NAME, Env, Program
+from porter.flow.env import LANE_NAME, WARP_NAME, WIDTH_NAME, Env, Program
 from porter.flow.expr import Expr
 from porter.flow.function import Event, Loop
 from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
@@ -79,11 +79,25 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
         elif expr.kind == "call":
             calls.add(expr.name)
             _call(env, event, expr, parent, found)
+        elif expr.kind == "method":
+            value = env.value(expr.args[0])
+            if value.kind == "tile":
+                found.append(Use("tile", expr, event, value, expr.op, value.width))
         elif expr.kind == "name":
-            if expr.op == "warpSize" and env.value(expr).kind == "hw":
-                found.append(Use("hardware", expr, event, env.value(expr), parent=parent, width=HARDWARE))
+            _name(env, event, expr, parent, found)
         elif expr.kind == "index":
             _index(env, event, expr, found)
+
+
+def _name(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
+    if expr.op == "warpSize":
+        value = env.value(expr)
+        if value.kind == "hw":
+            found.append(Use("hardware", expr, event, value, parent=parent, width=HARDWARE))
+    elif WIDTH_NAME.match(expr.name):
+        value = env.value(expr)
+        if value.kind == "const" and value.num == WARP:
+            found.append(Use("mention", expr, event, value, width=WARP))
 
 
 def _binary(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
@@ -138,12 +152,16 @@ def _call(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
         found.append(Use("syncwarp", expr, event, env.value(expr)))
     elif name in BARRIERS:
         found.append(Use("barrier", expr, event, env.value(expr)))
+    elif name == "tiled_partition":
+        found.append(Use("tile", expr, event, env.value(expr), name, env.value(expr).width))
     elif name in MATRIX:
         found.append(Use("matrix", expr, event, env.value(expr), name))
     elif name in BIT_COUNTS and expr.args:
         value = env.value(expr.args[0])
         if value.kind == "mask":
             found.append(Use("bits", expr, event, value, name))
+    elif expr.args and env.value(expr.args[0]).kind == "tile":
+        found.append(Use("tile", expr, event, env.value(expr.args[0]), name, env.value(expr.args[0]).width))
     elif expr.shape:
         found.append(Use("shape", expr, event, Value("other")))
 

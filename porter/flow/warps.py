@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from porter.flow.env import Program
+from porter.flow.expr import walk
 from porter.flow.roles import Use, Uses, closure, doubles, halves, steps, survey
-from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP
+from porter.flow.values import HARDWARE, LANES, OTHER, UNKNOWN_WIDTH, WARP
 from porter.model import Related
 
 WIDTH_ROLES = ("lane", "warp", "warps", "halving", "stride")
@@ -154,6 +155,49 @@ def _judge(uses: Uses, groups: list[list[Uses]]) -> Verdict:
         state = "broken" if all_breaks else "consistent"
     unique = {id(b.use): b for b in all_breaks}
     return Verdict(state, uses, tuple(fixed), tuple(hardware), tuple(unique.values()), collectives)
+
+
+NOTES = {
+    "lane": "lane index within 32",
+    "warp": "index of a 32-lane warp",
+    "warps": "number of 32-lane warps",
+    "stride": "steps by 32 lanes",
+    "halving": "reduction or scan over 32 lanes",
+    "shuffle": "shuffle",
+    "vote": "vote",
+    "syncwarp": "barrier of the warp",
+    "matrix": "matrix fragment of the warp",
+    "mention": "uses the constant",
+    "magic": "compares the lane with a fixed number",
+    "shared": "shared array sized by 32",
+    "hardware": "asks the device for its width",
+    "tail": "first 32 threads only",
+    "tile": "cooperative group",
+}
+
+
+def places(program: Program, uses: Uses) -> list[tuple[Use, str]]:
+    """All that belongs to the width of a warp in a function, calls of helpers that know a width included, with a note each."""
+    found = [(use, NOTES[use.role]) for use in uses.of(*NOTES)]
+    _, table = survey(program)
+    helpers = {name for name in uses.calls if any(fixed_uses(one) for one in table.get(name, ()))}
+    for event in uses.env.function.events:
+        for root in (event.target, event.value):
+            if root is not None and helpers:
+                for part in walk(root):
+                    if part.kind == "call" and part.name in helpers:
+                        found.append((Use("call", part, event, OTHER), f"calls {part.name}, which counts in 32 lanes"))
+    return found
+
+
+def definitions(program: Program, uses: list[Use]) -> list[Related]:
+    """Where the constants that some uses took their width from are defined, in this file."""
+    path = program.unit.parsed.file.path
+    found = []
+    for symbol in dict.fromkeys(symbol for use in uses for symbol in use.value.symbols):
+        for definition in program.unit.constants.get(symbol, ())[:2]:
+            found.append(Related(path, definition.span.line, f"{symbol} is defined here"))
+    return found
 
 
 def related(uses: list[tuple[Use, str]], path: str, but: int = 0) -> tuple[Related, ...]:
