@@ -58,8 +58,14 @@ class Examined(msgspec.Struct, frozen=True):
 class Auditor:
     """The read-only state that every file is examined with: settings, rules, detectors, and the index of the repository."""
 
-    def __init__(self, config: Config, ruleset: RuleSet, root: Path | None = None, index: Any = None) -> None:
-        """Compile the rules; raises ImportError when a rule names a detector that does not exist."""
+    def __init__(
+        self, config: Config, ruleset: RuleSet, root: Path | None = None, index: Any = None, modules: frozenset[str] = frozenset()
+    ) -> None:
+        """Compile the rules; raises ImportError when a rule names a detector that does not exist.
+
+        ``modules`` are the Python packages that the repository itself holds: importing those is no dependency.
+        """
+        self.modules = modules
         self.config = config
         self.ruleset = ruleset
         self.root = root or Path()
@@ -121,6 +127,7 @@ class Auditor:
         except Exception as error:  # a parser's crash costs one file, and is seen
             what = f"the parser failed: {type(error).__name__}: {str(error)[:200]}"
             return Examined(source.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", source.path, 0, what),))
+        parsed.facts = [f for f in parsed.facts if f.kind != "py_import" or f.name.split(".")[0] not in self.modules]
         hits, problems = detect.detect(parsed, self.index, self.config, self.matcher, self.detectors)
         if source.origin is Origin.AMD:
             hits = [hit for hit in hits if hit.rule in self.amd_rules]

@@ -66,6 +66,7 @@ KNOWN_LIBRARIES = frozenset(
     ]
 )
 AMD_FOLDERS = frozenset(["hip", "rocm", "amd", "amdgpu", "hipified"])
+SOURCE_FOLDERS = frozenset(["src", "python", "python-package", "python_package", "lib", "source"])
 AMD_WORD = re.compile(r"(?:^|[^a-z0-9])(?:hip|rocm|amd|amdgpu|rocmlir|aiter)(?:[^a-z0-9]|$)|(?:^|[^a-z])rocm[0-9]")
 CUDA_WORD = re.compile(r"(?<![a-z0-9])(cuda|nvidia|cu)(?![a-z])[0-9]*")
 GENERATED_HEAD = re.compile(
@@ -162,6 +163,20 @@ def _neutral(path: str) -> str:
     lower = re.sub(r"(\.(hip|cuh?|prehip))+(\.(cpp|h|hpp))?$", "", lower) if is_kernel else lower
     lower = re.sub(r"(?<![a-z0-9])(cuda|nvidia|nv|hip|rocm|amd|amdgpu)(?![a-z])(?:[0-9.]+(?=[-_./]|$))?", "", lower)
     return ("kernel:" if is_kernel else "") + re.sub(r"[-_./]+", "/", lower).strip("/")
+
+
+def own_modules(paths: list[str]) -> frozenset[str]:
+    """Python packages and modules that the repository itself holds, importable from its root or from a source folder."""
+    found = set()
+    for path in paths:
+        *folders, name = path.split("/")
+        if folders and folders[0] in SOURCE_FOLDERS:
+            folders = folders[1:]
+        if len(folders) == 1 and name in ("__init__.py", "__init__.pyi"):
+            found.add(folders[0])
+        elif not folders and name.endswith(".py"):
+            found.add(name.removesuffix(".py"))
+    return frozenset(found)
 
 
 def is_generated(head: bytes) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from porter import __version__, estimate, findings, link, rules, workers
+from porter import __version__, estimate, findings, link, origin, rules, workers
 from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import Discovery, Entry, discover
@@ -55,7 +55,16 @@ def _survey(base: Path, config: Config, ruleset: RuleSet, entries: Iterable[Entr
 
 def _examine(base: Path, config: Config, ruleset: RuleSet, index: Any, entries: Iterable[Entry], progress: Progress) -> list[Examined]:
     out = []
-    for outcome in _over(Auditor, (config, ruleset, base, index), "examine", list(entries), config, progress, "examine"):
+    entries = list(entries)
+    for outcome in _over(
+        Auditor,
+        (config, ruleset, base, index, origin.own_modules([e.path for e in entries if e.origin is Origin.OWN])),
+        "examine",
+        entries,
+        config,
+        progress,
+        "examine",
+    ):
         entry = outcome.task
         dead = Examined(
             entry.path, entry.kind, entry.origin, 0, 0.0, problems=(Problem("parse", entry.path, 0, outcome.death),), counted=False

@@ -12,6 +12,7 @@ from porter.discover import Discovery, discover
 from porter.errors import InputError
 from porter.kinds import decode, kind_of, looks_binary
 from porter.model import Origin
+from porter.origin import own_modules
 
 
 def tree(root: Path, files: dict[str, str | bytes]) -> Path:
@@ -129,6 +130,11 @@ def test_amd_side_and_its_pairs(tmp_path: Path) -> None:
     }
     amd = {path for path, whose in origins(found).items() if whose is Origin.AMD}
     assert amd == {"requirements/rocm.txt", "csrc/k.hip", "csrc/rocm/ops.h", "platforms/rocm.py", "Dockerfile.rocm"}
+
+
+def test_importing_ones_own_package_is_no_dependency() -> None:
+    paths = ["gsplat/__init__.py", "gsplat/cuda/__init__.py", "src/mine/__init__.py", "setup.py", "tests/triton/__init__.py", "run.sh"]
+    assert own_modules(paths) == {"gsplat", "mine", "setup"}
 
 
 def test_kernels_made_by_the_dozen_are_generated(tmp_path: Path) -> None:
