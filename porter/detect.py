@@ -29,6 +29,7 @@ class Matcher:
 
     def __init__(self, ruleset: RuleSet) -> None:
         """Compile the tables; names compare with case, globs are fnmatch's."""
+        self.known = frozenset(ruleset.rules)
         self.exact: dict[str, dict[str, list[str]]] = {}
         globs: dict[str, list[tuple[str, str]]] = {}
         for rule in ruleset.rules.values():
@@ -100,11 +101,17 @@ def detect(
             if part.file.kind not in detector.kinds:
                 continue
             try:
-                hits += [_with_live(hit, part) for hit in detector.detect(part, index, config)]
+                found = [_with_live(hit, part) for hit in detector.detect(part, index, config)]
+                hits += [hit for hit in found if hit.rule in matcher.known]
+                problems += [_unknown(rule, detector, parsed) for rule in sorted({hit.rule for hit in found} - matcher.known)]
             except Exception as error:  # a detector's crash must cost one detector on one file, and be seen
                 what = f"detector {detector.name} failed: {type(error).__name__}: {str(error)[:200]}"
                 problems.append(Problem("detect", parsed.file.path, 0, what))
     return list(dict.fromkeys(hits)), problems
+
+
+def _unknown(rule: str, detector: Detector, parsed: Parsed) -> Problem:
+    return Problem("detect", parsed.file.path, 0, f"detector {detector.name} names the rule '{rule}', which does not exist")
 
 
 def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:

@@ -21,9 +21,7 @@ def assemble(examined: Iterable[Examined], ruleset: RuleSet, config: Config) -> 
     insights: list[Finding] = []
     for one in examined:
         for hit in one.hits:
-            rule = ruleset.rules.get(hit.rule)
-            if rule is None:
-                raise LookupError(f"a detector names the rule '{hit.rule}', which does not exist")
+            rule = ruleset.rules[hit.rule]
             targets = _targets(rule, hit, config)
             if not targets:
                 continue
