@@ -77,6 +77,8 @@ def _choose(entry: ApiName, options: Options, hip: Version) -> Choice | None:
     target = (entry.roc or entry.hip) if to_roc else _hip_name(entry, hip)
     names = ("miopen" if entry.api == "dnn" else "roc") if to_roc else "hip"
     reason = _missing(entry, options, hip, to_roc)
+    if reason and _is_common_word(entry):
+        return None
     if reason:
         return made(reason=reason)
     if target == entry.name or not target:
@@ -101,6 +103,13 @@ def _hip_name(entry: ApiName, hip: Version) -> str:
     """The name in a HIP version, which is another for a few that were renamed later."""
     former, _, renamed = entry.hip_before.partition("@")
     return former if former and hip < api.version(renamed) else entry.hip
+
+
+def _is_common_word(entry: ApiName) -> bool:
+    """Whether a name that HIP lacks is one that programs give to things of their own: saturate, umin, memoryBarrier."""
+    if entry.kind == "device-function":
+        return not entry.name.startswith(("__", "make_", "h2tanh", "htanh"))
+    return entry.name == "memoryBarrier"
 
 
 def _missing(entry: ApiName, options: Options, hip: Version, to_roc: bool) -> str:

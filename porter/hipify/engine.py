@@ -26,6 +26,7 @@ _STATEMENT_WORDS = frozenset(
 )
 _DEVICE_CODE = re.compile(rb"\b__(?:global|shared|device)__\b|<<<")
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_BODY = re.compile(rb"\s*(?:const\s*|noexcept\s*)*\{")
 _LAUNCH = re.compile(rb"<<<")
 _NEWLINE = re.compile(rb"\n")
 _WINDOW = 64
@@ -73,6 +74,7 @@ class _Run:
         self.left: list[Left] = []
         self.remarks: list[Left] = []
         self.calls: list[tuple[arguments.Call, list[api.ArgumentEdit]]] = []  # calls whose arguments change
+        self.own: set[str] = set()  # device functions that HIP lacks and the file brings along
         self.has_runtime = False
         self.wants_runtime = options.runtime_is_implicit
         self.blas_v1_only = False
@@ -86,7 +88,8 @@ class _Run:
         self._arguments()
         self._add_runtime(events)
         output = self.edits.render() if self.edits else self.data
-        return Conversion(output, dict(sorted(self.converted.items())), tuple(self.left), tuple(self.remarks))
+        left = tuple(left for left in self.left if left.name not in self.own)
+        return Conversion(output, dict(sorted(self.converted.items())), left, tuple(self.remarks))
 
     def _position(self, at: int) -> tuple[int, int]:
         if self._starts is None:
@@ -167,14 +170,24 @@ class _Run:
 
     def _name(self, choice: Choice, start: int, end: int) -> None:
         if choice.v2_only and self.blas_v1_only and not choice.reason:
-            self._leave(choice.name, start, "unsupported")
+            self._leave(choice.name, start, "legacy cuBLAS call without a handle")
         elif choice.reason:
-            self._leave(choice.name, start, choice.reason)
+            if choice.kind != "device-function" or self._is_call(choice, end):
+                self._leave(choice.name, start, choice.reason)
         else:
             self.edits.replace(start, end, self._plan_call(choice, end) or choice.target)
             self._count(choice.name)
             if choice.remark:
                 self._leave(choice.name, start, choice.remark, remark=True)
+
+    def _is_call(self, choice: Choice, end: int) -> bool:
+        """Whether a device function is called here; notes it as the file's own where its body follows."""
+        call = arguments.call_at(self.masked, end, self.brackets)
+        if call is None:
+            return False
+        if _BODY.match(self.masked, call.close + 1):
+            self.own.add(choice.name)
+        return True
 
     def _plan_call(self, choice: Choice, end: int) -> bytes:
         """Notes a call whose arguments change; gives the name that the function has with this many arguments, if another."""
