@@ -43,6 +43,7 @@ def parse(file: SourceFile) -> Parsed:
     else:
         parsed.tree = tree
         found = capture(tree, text)
+        parsed.extra["captured"] = found
         facts.extend(_facts_of(found, file.data, {}))
         facts.extend(_blanked_facts(file.data, stretches))
         facts.extend(_macro_facts(file.data, found))

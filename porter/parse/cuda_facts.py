@@ -39,6 +39,10 @@ _QUERY = """
 (declaration declarator: (identifier) @declared)
 (declaration declarator: (array_declarator) @declared)
 (namespace_alias_definition) @alias
+(init_declarator) @initialised
+(declaration (type_qualifier) declarator: (init_declarator)) @constant
+(field_declaration (type_qualifier) default_value: (_)) @constant
+(enumerator_list) @enumerator_list
 (ERROR) @error
 """
 _AXES = frozenset((b"x", b"y", b"z", b"w"))

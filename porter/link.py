@@ -1,0 +1,179 @@
+"""Linking: surveys of all files -> Index, which answers what a name is worth and who launches a kernel, across the repository."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterable
+
+import msgspec
+
+from porter.model import Kernel, Live
+from porter.parse import Parsed
+from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
+from porter.parse.guards import SourceGuards, guards_of
+from porter.survey import Constant, FunctionDef, Launch, Macro, Survey, survey
+
+__all__ = ["Constant", "FunctionDef", "Index", "Launch", "Macro", "Survey", "link", "survey"]
+
+MAX_REACH = 2000  # files that one file's includes are followed to
+MAX_DEPTH = 16  # names that a constant's value is followed through
+
+
+class Index:
+    """Answers about the whole repository; plain data, so that workers can be given it."""
+
+    def __init__(self, surveys: Iterable[Survey] = (), defines: Iterable[str] = ()) -> None:
+        """``defines`` are NAME or NAME=VALUE of the AMD build."""
+        self.files = {one.path: one for one in sorted(surveys, key=lambda s: s.path)}
+        self.given = {name: value or "1" for name, _, value in (d.removeprefix("-D").partition("=") for d in defines)}
+        self.macros: dict[str, list[tuple[str, Macro]]] = defaultdict(list)
+        self.constants: dict[str, list[tuple[str, Constant]]] = defaultdict(list)
+        self.functions: dict[str, list[tuple[str, FunctionDef]]] = defaultdict(list)
+        self.flags: dict[str, list[str]] = defaultdict(list)
+        self._by_base: dict[str, list[str]] = defaultdict(list)
+        self._launches: dict[str, list[tuple[str, Launch]]] = defaultdict(list)
+        for path, one in self.files.items():
+            self._by_base[posixpath.basename(path)].append(path)
+            for macro in one.macros:
+                self.macros[macro.name].append((path, macro))
+            for constant in one.constants:
+                self.constants[constant.name].append((path, constant))
+            for function in one.functions:
+                self.functions[function.name].append((path, function))
+            for launch in one.launches:
+                self._launches[launch.kernel.rpartition("::")[2]].append((path, launch))
+            for flag in one.flags:
+                if flag.live is not Live.NO:
+                    self.flags[flag.name].append(flag.text)
+        self._reach: dict[str, tuple[str, ...]] = {}
+
+    def resolve(self, include: str, from_path: str) -> str | None:
+        """The repository's file that an #include means: beside the including file, else by the longest shared path."""
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(from_path), include))
+        if beside in self.files:
+            return beside
+        tail = posixpath.normpath(include).lstrip("./")
+        near = [p for p in self._by_base.get(posixpath.basename(include), ()) if p == tail or p.endswith("/" + tail)]
+        return max(near, key=lambda p: (len(posixpath.commonprefix([p, from_path])), -len(p), p)) if near else None
+
+    def reach(self, path: str) -> tuple[str, ...]:
+        """The file and all it includes within the repository, nearest first."""
+        if path not in self._reach:
+            seen = {path: None}
+            queue = [path]
+            for one in queue:
+                held = self.files.get(one)
+                for include in held.includes if held else ():
+                    target = self.resolve(include, one)
+                    if target is not None and target not in seen and len(seen) < MAX_REACH:
+                        seen[target] = None
+                        queue.append(target)
+            self._reach[path] = tuple(seen)
+        return self._reach[path]
+
+    def macro(self, name: str, from_path: str) -> Macro | None:
+        """The object-like macro a file means by a name: its own, an included one, or the repository's only one."""
+        found = [(path, m) for path, m in self.macros.get(name, ()) if m.params is None and m.live is not Live.NO]
+        for place in self._nearest([path for path, _ in found], from_path):
+            return next(m for path, m in found if path == place)
+        return found[0][1] if found and len({m.text for _, m in found}) == 1 else None
+
+    def constant(self, name: str, from_path: str) -> int | None:
+        """The integer a name stands for in a file: constant, enumerator, macro or -D flag; None where it is not one number."""
+        return _number(self._value(name, from_path, 0))
+
+    def fold(self, text: str, from_path: str) -> int | None:
+        """The integer an expression comes to, with the names of the file and its includes; None where it is not constant."""
+        return _number(self._fold(text, from_path, 0))
+
+    def _fold(self, text: str, from_path: str, depth: int) -> Value:
+        return evaluate(text, lambda name: self._value(name, from_path, depth + 1))
+
+    def _value(self, name: str, from_path: str, depth: int) -> Value:
+        if depth > MAX_DEPTH:
+            return UNKNOWN
+        if name in self.given:
+            return self._fold(self.given[name], from_path, depth)
+        last = name.rpartition("::")[2]
+        found = [(path, c.text) for path, c in self.constants.get(last, ()) if c.live is not Live.NO]
+        found += [(p, m.text) for p, m in self.macros.get(name, ()) if m.params is None and m.live is not Live.NO]
+        near = self._nearest([path for path, _ in found], from_path)
+        texts = {text for path, text in found if path == near[0]} if near else {text for _, text in found}
+        texts = texts or set(self.flags.get(name, ()))
+        values = {self._fold(text, near[0] if near else from_path, depth) for text in texts if text}
+        return values.pop() if len(values) == 1 else UNKNOWN
+
+    def _nearest(self, paths: list[str], from_path: str) -> list[str]:
+        """The paths within a file's reach, nearest first."""
+        if not paths:
+            return []
+        wanted = set(paths)
+        return [path for path in self.reach(from_path) if path in wanted]
+
+    def function(self, name: str, from_path: str) -> FunctionDef | None:
+        """The function a file means by a name: its own, an included one, or the repository's only one."""
+        found = self.functions.get(name.rpartition("::")[2], [])
+        for place in self._nearest([path for path, _ in found], from_path):
+            return next(f for path, f in found if path == place)
+        return found[0][1] if len(found) == 1 else None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """All __global__ functions, by path and line."""
+        return tuple(kernel for path in self.files for kernel in self.kernels_of(path))
+
+    def kernels_of(self, path: str) -> tuple[Kernel, ...]:
+        """The __global__ functions of one file, with the number of launches that name them."""
+        held = self.files.get(path)
+        listed = [f for f in held.functions if f.side == "kernel" and f.live is not Live.NO] if held else []
+        return tuple(Kernel(f.name, path, f.line, f.end_line - f.line + 1, (), len(self.launches_of(f.name))) for f in listed)
+
+    def launches_of(self, kernel: str | Kernel) -> tuple[tuple[str, Launch], ...]:
+        """The launches of a kernel, each with its path, in order."""
+        name = kernel if isinstance(kernel, str) else kernel.name
+        return tuple(self._launches.get(name.rpartition("::")[2], ()))
+
+    def imported(self, names: Iterable[str], path: str) -> dict[str, dict[str, tuple[str, str]]]:
+        """Macros of included files among ``names``, by vendor, as the guards take them."""
+        out: dict[str, dict[str, tuple[str, str]]] = {"amd": {}, "nvidia": {}}
+        around = set(self.reach(path)[1:])
+        for name in names:
+            found = [macro for place, macro in self.macros.get(name, ()) if place in around]
+            if found:
+                out["amd"][name] = _state([(macro.live, macro) for macro in found])
+                out["nvidia"][name] = _state([(macro.nvidia, macro) for macro in found])
+        return out
+
+    def enrich(self, parsed: Parsed) -> None:
+        """Evaluate a file's conditionals again where included files, or the user's -D, say what its own text does not."""
+        if not isinstance(parsed.guards, SourceGuards) or not parsed.guards.regions:
+            return
+        own = {fact.name for fact in parsed.facts if fact.kind == "define"}
+        tested = {fact.name for fact in parsed.facts if fact.kind == "macro_test"}
+        imported = self.imported(tested - own, parsed.file.path)
+        given = {name: value for name, value in self.given.items() if name in tested}
+        if not given and not any(imported.values()):
+            return
+        guards = guards_of(parsed.file.data, parsed.file.path, given, imported)
+        parsed.guards = guards
+        parsed.facts = [msgspec.structs.replace(fact, live=guards.at(fact.span.line)) for fact in parsed.facts]
+
+
+def _number(value: Value) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _state(found: list[tuple[Live, Macro]]) -> tuple[str, str]:
+    """Whether one of several definitions holds, and its text where only one does."""
+    sure = [macro for live, macro in found if live is Live.YES]
+    if len({macro.text for macro in sure}) == 1 and sure[0].params is None:
+        return ("yes", sure[0].text)
+    if sure:
+        return ("yes", "")
+    return ("unknown", "") if any(live is Live.UNKNOWN for live, _ in found) else ("no", "")
+
+
+def link(surveys: Iterable[Survey], defines: Iterable[str] = ()) -> Index:
+    """The index of a repository."""
+    return Index(surveys, defines)

@@ -1,0 +1,260 @@
+"""What one file tells the others: macros, constants, functions, kernels, launches, includes and -D flags, as a plain value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from porter.model import Fact, Live
+from porter.parse import Parsed
+from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
+from porter.parse.guards import SourceGuards
+
+CXX_KINDS = ("cuda", "cxx")
+MAX_ENTRIES = 20_000  # of each sort a file may give
+_FLAG = re.compile(r"-D\s*([A-Za-z_]\w*)(?:=(.*))?\Z")
+_LAUNCHERS = {  # place of the kernel, of the grid and of the block among the arguments
+    "cudaLaunchKernel": (0, 1, 2), "cudaLaunchCooperativeKernel": (0, 1, 2), "hipLaunchKernelGGL": (0, 1, 2), "hipLaunchKernel": (0, 1, 2),
+    "cudaLaunchKernelEx": (1, -1, -1), "cudaLaunchKernelExC": (1, -1, -1), "hipLaunchCooperativeKernel": (0, 1, 2),
+}  # fmt: skip
+_NAME = re.compile(r"[A-Za-z_][\w:]*")
+_CAST = re.compile(r"^\(?\s*\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)|^(?:reinterpret|static)_cast\s*<[^>]*>")
+
+
+class Macro(msgspec.Struct, frozen=True, gc=False):
+    """A #define: ``params`` is None for an object-like macro; ``live`` for the AMD build, ``nvidia`` for the CUDA build."""
+
+    name: str
+    text: str
+    line: int
+    params: tuple[str, ...] | None = None
+    live: Live = Live.YES
+    nvidia: Live = Live.YES
+
+
+class Constant(msgspec.Struct, frozen=True, gc=False):
+    """A const, constexpr or enumerator outside functions, with the text of its value."""
+
+    name: str
+    text: str
+    line: int
+    live: Live = Live.YES
+
+
+class Parameter(msgspec.Struct, frozen=True, gc=False):
+    """One parameter of a function or template: name, declared text, default."""
+
+    name: str
+    text: str
+    default: str = ""
+
+
+class FunctionDef(msgspec.Struct, frozen=True, gc=False):
+    """A function with a body; ``side`` is kernel, device, both or host; ``bounds`` are the texts of __launch_bounds__."""
+
+    name: str
+    line: int
+    end_line: int
+    side: str
+    params: tuple[Parameter, ...] = ()
+    template: tuple[Parameter, ...] = ()
+    bounds: tuple[str, ...] = ()
+    live: Live = Live.YES
+
+
+class Launch(msgspec.Struct, frozen=True, gc=False):
+    """A launch: the kernel's name as written and the texts of its configuration, empty where left out."""
+
+    kernel: str
+    line: int
+    grid: str = ""
+    block: str = ""
+    shared: str = ""
+    stream: str = ""
+    live: Live = Live.YES
+
+
+class Flag(msgspec.Struct, frozen=True, gc=False):
+    """A -D of a build file."""
+
+    name: str
+    text: str
+    line: int
+    live: Live = Live.UNKNOWN
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """All that one file tells the others."""
+
+    path: str
+    kind: str
+    includes: tuple[str, ...] = ()
+    macros: tuple[Macro, ...] = ()
+    constants: tuple[Constant, ...] = ()
+    functions: tuple[FunctionDef, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    flags: tuple[Flag, ...] = ()
+
+
+def survey(parsed: Parsed) -> Survey:
+    """Gather a file's survey from its parse."""
+    path, kind = parsed.file.path, parsed.file.kind
+    if kind not in CXX_KINDS:
+        flags = tuple(flag for fact in parsed.facts if fact.kind == "compile_flag" and (flag := _flag(fact)) is not None)
+        inner = [survey(one) for one in parsed.embedded]
+        return Survey(path, kind, flags=flags, launches=tuple(one for s in inner for one in s.launches))
+    found = parsed.extra.get("captured")
+    return Survey(
+        path,
+        kind,
+        tuple(dict.fromkeys(fact.name for fact in parsed.facts if fact.kind == "include"))[:MAX_ENTRIES],
+        tuple(_macro(fact, parsed.guards) for fact in parsed.facts if fact.kind == "define")[:MAX_ENTRIES],
+        tuple(_constants(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
+        tuple(_functions(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
+        tuple(_launches(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
+    )
+
+
+def _flag(fact: Fact) -> Flag | None:
+    match = _FLAG.match(fact.name.strip("\"' "))
+    return Flag(match.group(1), (match.group(2) or "1").strip("\"'"), fact.span.line, fact.live) if match else None
+
+
+def _macro(fact: Fact, guards: Any) -> Macro:
+    params = fact.detail.get("params")
+    names = None if params is None else tuple(part.strip() for part in params.split(",") if part.strip())
+    line = fact.span.line
+    nvidia = guards.nvidia_at(line) if isinstance(guards, SourceGuards) else Live.UNKNOWN
+    return Macro(fact.name, fact.detail.get("value", ""), line, names, fact.live, nvidia)
+
+
+def _line(node: Any) -> int:
+    return int(node.start_point[0]) + 1
+
+
+def _constants(found: Captured, parsed: Parsed) -> Iterator[Constant]:
+    for node in found.all("constant"):
+        if node.parent is not None and node.parent.type in ("compound_statement", "for_statement", "case_statement"):
+            continue
+        for child in node.children_by_field_name("declarator"):
+            name = child.child_by_field_name("declarator") if child.type == "init_declarator" else child
+            value = child.child_by_field_name("value") or node.child_by_field_name("default_value")
+            if name is not None and value is not None and name.type in ("identifier", "field_identifier"):
+                yield Constant(_text(found, name), text_of(found.slice(value)), _line(child), parsed.live(_line(child)))
+    for node in found.all("enumerator_list"):
+        yield from _enumerators(found, node, parsed)
+
+
+def _enumerators(found: Captured, node: Any, parsed: Parsed) -> Iterator[Constant]:
+    before, step = "", 0
+    for child in node.named_children:
+        name = child.child_by_field_name("name") if child.type == "enumerator" else None
+        if name is None:
+            continue
+        value = child.child_by_field_name("value")
+        if value is not None:
+            before, step = text_of(found.slice(value)), 0
+        text = f"({before}) + {step}" if before and step else before or str(step)
+        yield Constant(_text(found, name), text, _line(child), parsed.live(_line(child)))
+        step += 1
+
+
+def _text(found: Captured, node: Any) -> str:
+    return found.slice(node).decode("utf-8", "replace")
+
+
+def _functions(found: Captured, parsed: Parsed) -> Iterator[FunctionDef]:
+    for node in found.all("function"):
+        body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
+        if node.type != "function_definition" or body is None:
+            continue
+        declarator = _function_declarator(declarator)
+        named = declarator.child_by_field_name("declarator") if declarator is not None else None
+        if declarator is None or named is None:
+            continue
+        template = node.parent if node.parent is not None and node.parent.type == "template_declaration" else None
+        listed = template.child_by_field_name("parameters") if template is not None else None
+        bounds = next((arguments(found, child) for child in node.children if child.type == "launch_bounds"), ())
+        line = _line(template if template is not None else node)
+        yield FunctionDef(
+            plain_name(found.slice(named)).rpartition("::")[2], line, node.end_point[0] + 1,
+            side_of(parsed.file.data[node.start_byte : body.start_byte]), _parameters(found, declarator.child_by_field_name("parameters")),
+            _parameters(found, listed), bounds, parsed.live(_line(node)),
+        )  # fmt: skip
+
+
+def _function_declarator(node: Any) -> Any:
+    for _ in range(12):
+        if node is None or node.type == "function_declarator":
+            return node
+        inner = node.child_by_field_name("declarator")
+        node = inner if inner is not None else next((c for c in node.named_children if c.type.endswith("declarator")), None)
+    return None
+
+
+_SIDE = re.compile(rb"(?P<kernel>__global__)|(?P<both>HOST_?DEVICE|DEVICE_?HOST|_HD\b)|(?P<device>__device__|DEVICE|DINLINE|_D_INLINE)|(?P<host>__host__)")
+
+
+def side_of(header: bytes) -> str:
+    """Kernel, device, both or host, by the words before a function's body."""
+    kinds = {match.lastgroup for match in _SIDE.finditer(header)}
+    if "kernel" in kinds:
+        return "kernel"
+    if "both" in kinds or {"device", "host"} <= kinds:
+        return "both"
+    return "device" if "device" in kinds else "host"
+
+
+def _parameters(found: Captured, node: Any) -> tuple[Parameter, ...]:
+    if node is None:
+        return ()
+    out = []
+    for child in node.named_children[:256]:
+        if not child.type.endswith("parameter_declaration"):
+            continue
+        default = child.child_by_field_name("default_value") or child.child_by_field_name("default_type")
+        named = child.child_by_field_name("declarator") or child.child_by_field_name("name") or child
+        names = _NAME.findall(_text(found, named))
+        out.append(Parameter(names[-1] if names else "", text_of(found.slice(child)), text_of(found.slice(default)) if default else ""))
+    return tuple(out)
+
+
+def _launches(found: Captured, parsed: Parsed) -> Iterator[Launch]:
+    variables: dict[str, str] | None = None
+    for fact in parsed.facts:
+        made = _launch(fact)
+        if made is None:
+            continue
+        variables = _variables(found) if variables is None else variables
+        yield msgspec.structs.replace(made, kernel=variables.get(made.kernel, made.kernel))
+
+
+def _launch(fact: Fact) -> Launch | None:
+    args = (*fact.args, "", "", "", "", "")
+    if fact.kind == "launch":
+        return Launch(fact.name, fact.span.line, args[0], args[1], args[2], args[3], fact.live)
+    places = _LAUNCHERS.get(fact.name) if fact.kind == "call" else None
+    if places is None:
+        return None
+    kernel, grid, block = places
+    names = _NAME.findall(_CAST.sub("", args[kernel].lstrip("(&")))
+    return Launch(names[0], fact.span.line, args[grid] if grid > 0 else "", args[block] if block > 0 else "", live=fact.live) if names else None
+
+
+def _variables(found: Captured) -> dict[str, str]:
+    """Local names of kernels: `auto kernel = &real_kernel<T>;` gives kernel -> real_kernel."""
+    out: dict[str, str] = {}
+    for node in found.all("initialised"):
+        name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+        if name is None or value is None or value.end_byte - value.start_byte > 400:
+            continue
+        inner = value.child_by_field_name("argument") if value.type == "pointer_expression" else value
+        if inner is not None and inner.type in ("identifier", "template_function", "qualified_identifier"):
+            target = plain_name(found.slice(inner))
+            names = _NAME.findall(_text(found, name))
+            if names and target not in (names[-1], "nullptr"):
+                out.setdefault(names[-1], target)
+    return out
