@@ -13,7 +13,7 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
-from porter.model import CATEGORIES, Finding, Hours, Report, Rule, Severity
+from porter.model import CATEGORIES, Finding, Report, Rule
 from porter.render import charts, code, island, numbers, summary
 from porter.render.neutral import block, one_line
 from porter.render.summary import RuleGroup
@@ -31,6 +31,7 @@ class Place(msgspec.Struct, frozen=True):
     finding: Finding
     anchor: str
     code: Markup
+    remark: str
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -72,32 +73,73 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _view(report: Report) -> dict[str, Any]:
+    """Everything the templates read."""
+    style, script = _asset("report.css"), _asset("report.js")
     groups = summary.by_rule(report, report.findings)
-    style = _asset("report.css")
-    script = _asset("report.js")
-    categories = summary.by_category(report)
-    directories = summary.by_directory(report)
-    return {
+    fixed = {
         "report": report, "style": style, "script": script, "style_hash": _digest(style), "script_hash": _digest(script),
-        "project": report.root.rstrip("/").rsplit("/", 1)[-1] or report.root, "verdict": summary.verdict(report),
-        "targets": summary.targets_text(report), "effort": report.estimate.hours, "band": numbers.band(report.estimate.hours),
-        "share": _share(report), "names": _names(report), "blockers": summary.blockers(report), "matters": summary.matters(report),
-        "strip": charts.effort_strip(report.estimate.hours), "decisions": summary.decisions(report), "phases": summary.phases(report),
-        "total": summary.total(line.hours for line in report.estimate.lines), "categories": categories, "directories": directories,
-        "hours_bar": _bars(max((row.hours.worst for row in categories), default=0.0)),
-        "severity_bar": lambda row: charts.severity_bar(
-            row.counts, tuple(str(s) for s in summary.SEVERITIES), max((r.findings for r in directories), default=1)
-        ),
-        "severities": [str(severity) for severity in summary.SEVERITIES], "sections": _sections(report, groups),
-        "works": summary.insights_of(report, "works-as-is"), "ported": summary.insights_of(report, "already-ported"),
-        "dependencies": summary.dependencies(report), "converted": _converted(report), "skipped_files": sum(s.files for s in report.skipped),
-        "others": [origin for origin in report.origins if origin.origin != "own" and (origin.files or origin.cuda_files)],
-        "problems": sorted(report.problems, key=lambda p: not p.matters), "island": island.island(groups, island.anchors(island.flat(groups))),
-        "used": [name for name in CATEGORIES if any(f.category == name for f in report.findings)], "category_words": CATEGORY_WORDS,
-        "glossary": GLOSSARY, "limit": LIST_LIMIT, "status": _status, "plural": numbers.plural, "Severity": Severity,
-        "kernels": sorted(report.kernels, key=lambda k: (-len(k.features), k.path, k.line)), "baseline": _has_baseline(report),
-        "folders": sorted({summary.directory_of(finding.path) for finding in report.findings})[:FOLDER_LIMIT],
+        "project": report.root.rstrip("/").rsplit("/", 1)[-1] or report.root, "glossary": GLOSSARY, "limit": LIST_LIMIT, "status": _status,
+        "category_words": CATEGORY_WORDS, "severities": [str(severity) for severity in summary.SEVERITIES],
     }  # fmt: skip
+    return fixed | _numbers(report) | _breakdowns(report) | _findings(report, groups) | _lists(report)
+
+
+def _numbers(report: Report) -> dict[str, Any]:
+    """The headline."""
+    lines, names = summary.untouched(report), summary.names_share(report)
+    return {
+        "verdict": summary.verdict(report),
+        "effort": report.estimate.hours,
+        "band": numbers.band(report.estimate.hours),
+        "strip": charts.effort_strip(report.estimate.hours),
+        "share": numbers.percent(*lines) if lines else "",
+        "names": numbers.percent(*names) if names else "",
+        "blockers": summary.blockers(report),
+        "matters": summary.matters(report),
+    }
+
+
+def _breakdowns(report: Report) -> dict[str, Any]:
+    """Decisions, phases, categories and directories, with their bars."""
+    categories, directories = summary.by_category(report), summary.by_directory(report)
+    words = tuple(str(severity) for severity in summary.SEVERITIES)
+    longest = max((row.hours.worst for row in categories), default=0.0)
+    most = max((row.findings for row in directories), default=1)
+    return {
+        "decisions": summary.decisions(report),
+        "phases": summary.phases(report),
+        "total": summary.total(line.hours for line in report.estimate.lines),
+        "categories": [(row, charts.hours_bar(row.hours, longest)) for row in categories],
+        "directories": [(row, charts.severity_bar(row.counts, words, most)) for row in directories],
+    }
+
+
+def _findings(report: Report, groups: Sequence[RuleGroup]) -> dict[str, Any]:
+    """The rules' sections, what the filters offer, and the island."""
+    anchors = island.anchors(island.flat(groups))
+    present = {finding.category for finding in report.findings}
+    return {
+        "sections": _sections(groups, anchors),
+        "island": island.island(groups, anchors),
+        "used": [name for name in CATEGORIES if name in present],
+        "folders": sorted({summary.directory_of(finding.path) for finding in report.findings})[:FOLDER_LIMIT],
+        "linked": {group.rule.id for group in groups},
+        "baseline": bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings),
+    }
+
+
+def _lists(report: Report) -> dict[str, Any]:
+    """Good news and the lists at the end."""
+    return {
+        "works": summary.insights_of(report, "works-as-is"),
+        "ported": summary.insights_of(report, "already-ported"),
+        "dependencies": summary.dependencies(report),
+        "kernels": sorted(report.kernels, key=lambda kernel: (-len(kernel.features), kernel.path, kernel.line)),
+        "converted": _converted(report),
+        "skipped_files": sum(entry.files for entry in report.skipped),
+        "others": [origin for origin in report.origins if origin.origin != "own" and (origin.files or origin.cuda_files)],
+        "problems": sorted(report.problems, key=lambda problem: not problem.matters),
+    }
 
 
 def _asset(name: str) -> Markup:
@@ -111,38 +153,16 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _bars(scale: float) -> Any:
-    def bar(hours: Hours) -> Markup:
-        return charts.hours_bar(hours, scale)
-
-    return bar
-
-
-def _share(report: Report) -> str:
-    """Share of CUDA lines without hand work, or empty where there are none."""
-    lines = summary.untouched(report)
-    return numbers.percent(*lines) if lines else ""
-
-
-def _names(report: Report) -> str:
-    """Share of CUDA names that the translation converts, or empty where there are none."""
-    names = summary.names_share(report)
-    return numbers.percent(*names) if names else ""
-
-
-def _has_baseline(report: Report) -> bool:
-    return bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings)
-
-
-def _sections(report: Report, groups: Sequence[RuleGroup]) -> list[Section]:
+def _sections(groups: Sequence[RuleGroup], anchors: dict[int, str]) -> list[Section]:
     """The rules' sections with as many places in the page as the budget allows; the island has them all."""
-    anchors = island.anchors(island.flat(groups))
     left = SHOWN_TOTAL
     at = 0
     out = []
     for group in groups:
         room = min(SHOWN_RULE, max(SHOWN_MIN, left))
-        places = tuple(Place(f, anchors[at + i], code.finding_code(f)) for i, f in enumerate(group.findings[:room]))
+        places = tuple(
+            Place(f, anchors[at + i], code.finding_code(f), summary.remark(group.rule, f)) for i, f in enumerate(group.findings[:room])
+        )
         at += len(group.findings)
         left -= len(places)
         out.append(Section(group, places, _example(group.rule)))
@@ -160,6 +180,8 @@ def _example(rule: Rule) -> tuple[Markup, Markup] | None:
 def _status(group: RuleGroup) -> str:
     """The replacement's status as words."""
     replacement = group.rule.replacement
+    if all(finding.category == "already-ported" for finding in group.findings):
+        return "already ported"
     if replacement is None:
         return "works as is" if group.rule.is_insight else "none known"
     return replacement.status.replace("-", " ")

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from porter.model import Confidence, Finding, Severity
+from porter.model import Confidence, Finding, Rule, Severity
 from porter.render.code import PATTERNS, excerpt
 from porter.render.neutral import encodable, one_line, shorten
-from porter.render.summary import RuleGroup, directory_of
+from porter.render.summary import RuleGroup, directory_of, remark
 
 LONG_REPORT = 20_000
 SHORT_CODE = 120
@@ -49,7 +49,7 @@ def island(groups: Sequence[RuleGroup], names: dict[int, str]) -> Markup:
     at = 0
     for number, group in enumerate(groups):
         for finding in group.findings:
-            rows.append([number, names[at][2:], *_row(finding, paths, messages, targets, folders, long)])
+            rows.append([number, names[at][2:], *_row(group.rule, finding, paths, messages, targets, folders, long)])
             at += 1
     data = {
         "rules": [group.rule.id for group in groups],
@@ -66,7 +66,7 @@ def island(groups: Sequence[RuleGroup], names: dict[int, str]) -> Markup:
     return _safe(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
 
 
-def _row(finding: Finding, paths: _Table, messages: _Table, targets: _Table, folders: _Table, long: bool) -> list[object]:
+def _row(rule: Rule, finding: Finding, paths: _Table, messages: _Table, targets: _Table, folders: _Table, long: bool) -> list[object]:
     """Path, folder, line, severity, confidence, minutes, message, targets, code, mark, and what is related, as numbers and text."""
     shown = excerpt(finding)
     code, start, end = shown.text, shown.start, shown.end
@@ -76,7 +76,7 @@ def _row(finding: Finding, paths: _Table, messages: _Table, targets: _Table, fol
     row: list[object] = [
         paths.of(one_line(finding.path)), folders.of(one_line(directory_of(finding.path))), finding.line,
         finding.severity.rank, finding.confidence.rank, round(finding.effort_hours.likely * 60, 1),
-        messages.of(one_line(finding.message)), targets.of(" ".join(finding.targets)), code, start, end,
+        messages.of(remark(rule, finding)), targets.of(" ".join(finding.targets)), code, start, end,
         1 if finding.state == "unchanged" else 0,
     ]  # fmt: skip
     if finding.related:

@@ -115,6 +115,8 @@ def _extras(report: Report) -> dict[str, Any]:
         },
         "hipify": {"version": report.hipify.version, "notes": list(report.hipify.notes)},
         "rules": rules,
+        "already_ported": report.already_ported,
+        "amd_signs": [plain(sign) for sign in report.amd_signs],
         "fixed": [_finding(finding) for finding in report.fixed],
         "command": report.command,
     }

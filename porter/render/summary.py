@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from porter.model import CATEGORIES, INSIGHT_CATEGORIES, Action, Confidence, EffortLine, Finding, Hours, Report, Rule, Severity
+from porter.model import CATEGORIES, Action, Confidence, EffortLine, Finding, Hours, Report, Rule, Severity
 from porter.render import numbers
 from porter.render.neutral import one_line
 
@@ -154,6 +154,13 @@ def dependencies(report: Report) -> tuple[RuleGroup, ...]:
     return tuple(sorted(wanted, key=lambda g: (g.rule.is_insight, -g.severity.rank, g.rule.title.lower())))
 
 
+def remark(rule: Rule, finding: Finding) -> str:
+    """What the finding's message says beyond its rule's title."""
+    text = one_line(finding.message)
+    title = one_line(rule.title)
+    return "" if text == title else text.removeprefix(title + ": ")
+
+
 def blockers(report: Report) -> int:
     """Number of findings that stop the port if nothing is done."""
     return sum(1 for finding in report.findings if finding.severity is Severity.BLOCKER)
@@ -201,16 +208,16 @@ def verdict(report: Report) -> str:
 
 def _verdict(report: Report) -> str:
     name = one_line(report.root.rstrip("/").rsplit("/", 1)[-1], 60) or "This project"
-    ported = sum(1 for finding in report.insights if finding.category == INSIGHT_CATEGORIES[1])
     where = targets_text(report)
     if not report.findings:
         if not report.cuda_files and not report.insights:
             return (
                 f"{name} holds nothing that ties it to NVIDIA GPUs, as far as {numbers.plural(len(report.files), 'scanned file')} can tell."
             )
-        return f"Nothing in {name} was found that needs work for {where}."
+        known = f"{name} already builds for AMD GPUs, and nothing" if report.already_ported else f"Nothing in {name}"
+        return f"{known} was found that needs work for {where}."
     effort = report.estimate.hours
-    already = f"{name} already carries code for AMD GPUs; " if ported >= max(5, len(report.findings)) else f"{name}: "
+    already = f"{name} already builds for AMD GPUs, as its own code shows; " if report.already_ported else f"{name}: "
     if effort.p50 <= 0:
         return f"{already}no hand work for {where} was found beyond {numbers.plural(len(report.findings), 'place')} to check."
     text = f"{already}about {numbers.long_hours(effort.p50)} of work to run on {where} (eight times in ten between {numbers.band(effort)})"

@@ -64,7 +64,7 @@ GLOSSARY = (
     ("Decision", "One thing to settle, such as a library to replace. All places that it settles share its hours."),
     (
         "gfx942, gfx950 …",
-        "AMD's names of GPU architectures: gfx90a is MI200, gfx942 MI300, gfx950 MI350; gfx10, gfx11 and gfx12 are Radeon.",
+        "AMD's names of GPU architectures: gfx90a MI200, gfx942 MI300, gfx950 MI350; gfx10 to gfx12 are Radeon.",
     ),
     ("HIP", "AMD's C++ dialect and runtime, close to CUDA name by name."),
     ("hipify", "The mechanical translation of CUDA names to HIP names."),
