@@ -1,6 +1,6 @@
 """Writes what is generated from the project itself (rules/README.md, rules/schema.json, README's help text, reports/), or checks it.
 
-    python tools/generate.py [--check]
+python tools/generate.py [--check]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from porter.config import Config
 from porter.render import html, json, markdown
 
 ROOT = Path(__file__).resolve().parent.parent
-HELP_BLOCK = re.compile(r"(<!-- help:scan -->\n```text\n).*?(\n```\n<!-- /help -->)", re.DOTALL)
+HELP_BLOCK = re.compile(r"(<!-- help:scan -->\n```text\n).*?(```\n<!-- /help -->)", re.DOTALL)
 
 
 def generated() -> Iterator[tuple[Path, str]]:
@@ -37,7 +37,7 @@ def scan_help() -> str:
     """What `porter scan --help` prints, 100 columns wide."""
     command = porter_command.commands["scan"]
     context = click.Context(command, info_name="porter scan", terminal_width=100, max_content_width=100)
-    return command.get_help(context)
+    return command.get_help(context) + "\n"
 
 
 def main() -> int:
