@@ -37,19 +37,29 @@ def _definitions(program: Program, config: Config) -> Iterator[Hit]:
     path = program.unit.parsed.file.path
     for name, found in program.unit.constants.items():
         live = [d for d in found if program.unit.parsed.live(d.span.line) is not Live.NO]
-        if not live:
-            continue
-        value = Evaluator(program.unit, program).value(live[0].value)
         wide = WIDTH_NAME.match(name) is not None
         uses = users.get(name, [])
-        if value.kind != "const" or not (wide or uses):
+        if not live or not (wide or uses):
             continue
+        value = Evaluator(program.unit, program).value(live[0].value)
         states = {judged.get(owner, "") for owner, _ in uses}
-        if value.num == WARP and config.wave64_targets and (states & {"broken", "mixed"} or (wide and not states)):
+        if value.kind == "const" and value.num == WARP and config.wave64_targets and (states & {"broken", "mixed", "narrow"} or (wide and not states)):
             yield _fixed(live[0], uses, config.wave64_targets, path, bool(states))
-        elif value.num == 2 * WARP and wide and (others := tuple(t for t in config.targets if t not in config.wave64_targets)):
-            message = f"{name} is 64 also on {', '.join(others)}"
-            yield Hit("warp-size-constant-64", live[0].span, message, name, confidence=Confidence.HIGH, targets=others)
+        if wide and any(64 in _numbers(program, definition) for definition in live):
+            yield _sixty_four(name, live[0], config)
+
+
+def _numbers(program: Program, definition: Definition) -> tuple[int, ...]:
+    value = Evaluator(program.unit, program).value(definition.value)
+    return (value.num,) if value.kind == "const" and value.num is not None else ()
+
+
+def _sixty_four(name: str, definition: Definition, config: Config) -> Hit:
+    """A width of 64 for all of AMD: wrong on targets of 32 lanes, and worth knowing where none is asked for."""
+    narrow = tuple(target for target in config.targets if target not in config.wave64_targets)
+    message = f"{name} is 64 also on {', '.join(narrow) if narrow else 'targets of 32 lanes'}"
+    sure = Confidence.HIGH if narrow else Confidence.LOW
+    return Hit("warp-size-constant-64", definition.span, message, name, confidence=sure, targets=narrow or None)
 
 
 def _fixed(definition: Definition, uses: list[tuple[int, Use]], targets: tuple[str, ...], path: str, used: bool) -> Hit:

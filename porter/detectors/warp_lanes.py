@@ -47,6 +47,10 @@ def _of(program: Program, verdict: Verdict, targets: tuple[str, ...]) -> Iterato
         yield from _broken(verdict, targets)
     elif verdict.state == "consistent" and verdict.fixed:
         yield _consistent(verdict, targets)
+    elif verdict.state == "narrow" and verdict.fixed:
+        yield _narrow(verdict, targets)
+    elif verdict.state == "matrix" and verdict.fixed:
+        yield _matrix(verdict, targets)
     for found in verdict.breaks:
         if found.uses is verdict.uses and found.use.role == "shuffle" and (verdict.fixed or verdict.state == "mixed"):
             yield _shuffle(found, targets)
@@ -60,6 +64,21 @@ def _consistent(verdict: Verdict, targets: tuple[str, ...]) -> Hit:
     message = f"{what} {function.name} keeps to 32 lanes in all {len(verdict.fixed)} places"
     sure = Confidence.HIGH if proven and verdict.collectives else Confidence.MEDIUM
     return Hit("warp-32-self-consistent", first.expr.span, message, function.name, confidence=sure, targets=targets)
+
+
+def _narrow(verdict: Verdict, targets: tuple[str, ...]) -> Hit:
+    function = verdict.uses.env.function
+    first = min(verdict.fixed, key=lambda use: (use.expr.line, use.expr.column))
+    lines = sorted({found.use.expr.line for found in verdict.breaks})
+    message = f"{function.name} is right on 64 lanes once the shuffles in line {', '.join(map(str, lines[:4]))} get the width 32"
+    return Hit("warp-32-needs-width", first.expr.span, message, function.name, confidence=Confidence.MEDIUM, targets=targets)
+
+
+def _matrix(verdict: Verdict, targets: tuple[str, ...]) -> Hit:
+    function = verdict.uses.env.function
+    first = min(verdict.fixed, key=lambda use: (use.expr.line, use.expr.column))
+    message = f"{function.name} places data by lanes of 32 for matrix instructions, in {len(verdict.fixed)} places"
+    return Hit("matrix-fragment-lanes-32", first.expr.span, message, function.name, confidence=Confidence.MEDIUM, targets=targets)
 
 
 def _broken(verdict: Verdict, targets: tuple[str, ...]) -> Iterator[Hit]:

@@ -61,10 +61,8 @@ def _source(env: Env, mask: Expr, path: str) -> tuple[str, tuple[Related, ...]]:
         if mask.op in env.params:
             kind = env.params[mask.op][1].type
             return f"parameter {mask.op} ({kind})", (Related(path, env.function.span.line, "parameter of this function"),)
-        found = env.unit.constants.get(mask.op)
-        if found:
-            return mask.op, (Related(path, found[0].span.line, f"{mask.op} is defined here"),)
-        return mask.op, ()
+        where = env.program.defined(mask.op)
+        return mask.op, tuple(Related(place, line, f"{mask.op} is defined here") for place, line in where)
     if mask.kind == "num":
         return mask.op, ()
     if mask.kind == "unary" and mask.args[0].kind == "num":

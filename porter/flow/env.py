@@ -7,11 +7,13 @@ import re
 from porter.flow import number, values
 from porter.flow.expr import Expr, walk
 from porter.flow.function import Event, Function
-from porter.flow.unit import Definition, Unit, unit_of
+from porter.flow.unit import Definition, Unit, parse_expression, unit_of
 from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, Value
+from porter.link import Index
 from porter.model import Live, Span
 from porter.parse import Parsed
 
+WAVE = 64  # lanes of a wave on the targets that have wide waves
 MAX_CHASE = 24  # names followed one behind the other
 LANE_NAME = re.compile(
     r"(?:\w+_)?(?:lane|lane_?id|lane_?idx|lane_?index|lid_in_warp|tid_?in_?warp|thread_?in_?warp|warp_?lane|in_?warp_?id)\Z", re.I
@@ -39,6 +41,7 @@ class Env:
         self.decls: dict[str, list[Event]] = {}
         self.assigns: dict[str, list[Event]] = {}
         self.asm: dict[str, Value] = {}
+        self.stepped: dict[str, list[int]] = {}
         self.params = {param.name: (i, param) for i, param in enumerate(function.params)}
         self.templates = {param.name: param for param in function.templates}
         self._known: dict[int, Value] = {}
@@ -52,6 +55,8 @@ class Env:
             self.decls.setdefault(event.name, []).append(event)
         elif event.kind == "assign" and event.target is not None and event.target.kind == "name":
             self.assigns.setdefault(event.target.op, []).append(event)
+        elif event.kind == "loop" and event.value is not None and event.value.kind == "assign":
+            self.stepped.setdefault(event.value.args[0].op, []).append(event.line)
         elif event.kind == "asm" and event.value is not None:
             self._note_asm(event)
 
@@ -213,6 +218,8 @@ class Env:
             made = Value("variable", made.num, bits=made.bits)
         if made.kind == "other":
             made = self._by_name(text).but(bits=bits)
+        if any(decl.line <= line <= decl.scope_end for line in self.stepped.get(text, ())):
+            made = made.but(kind={"tid": "gid", "const": "variable"}.get(made.kind, made.kind))  # a thread index that moves counts elements
         return made.but(bits=bits) if bits else made
 
     def _tile(self, kind: str) -> Value | None:
@@ -399,6 +406,8 @@ class Program:
         made = self._of_definition(live[0]) if live else None
         if made is None:
             made = self._elsewhere(name)
+        if made is not None and made.kind == "const" and made.num == WAVE and WIDTH_NAME.match(name):
+            made = Value("hw", 0, symbols=made.symbols, via="constant")  # the AMD branch of a project that has one
         self._constants[name] = made
         return made
 
@@ -411,7 +420,27 @@ class Program:
         return made.but(bits=bits) if bits else made
 
     def _elsewhere(self, name: str) -> Value | None:
-        return None
+        """Value of a constant or macro of another file of the repository."""
+        if not isinstance(self.index, Index):
+            return None
+        path = self.unit.parsed.file.path
+        macro = self.index.macro(name, path)
+        if macro is not None and macro.text:
+            parsed = parse_expression(macro.text.encode())
+            made = Evaluator(self.unit, self).value(parsed) if parsed is not None else OTHER
+            if made.kind in ("const", "hw", "mask", "lane", "warp"):
+                return made.but(symbols=tuple(dict.fromkeys((name, *made.symbols)))[:4])
+        num = self.index.constant(name, path)
+        return values.const(num, 64 if abs(num) > 0xFFFFFFFF else 32, (name,)) if num is not None else None
+
+    def defined(self, name: str) -> tuple[tuple[str, int], ...]:
+        """Path and line of the definitions of a constant: in this file, else in the files it includes."""
+        own = self.unit.constants.get(name, ())
+        if own or not isinstance(self.index, Index):
+            return tuple((self.unit.parsed.file.path, definition.span.line) for definition in own[:2])
+        found = [(path, one.line) for path, one in (*self.index.macros.get(name, ()), *self.index.constants.get(name, ()))]
+        reach = self.index.reach(self.unit.parsed.file.path)
+        return tuple(place for place in found if place[0] in reach)[:2] or tuple(found[:1])
 
 
 class Evaluator(Env):

@@ -22,6 +22,9 @@ VOTES = {
     "__reduce_or_sync": "reduce", "__reduce_xor_sync": "reduce",
 }  # fmt: skip
 MATRIX = frozenset({"load_matrix_sync", "store_matrix_sync", "mma_sync", "bmma_sync"})
+FRAGMENTS = re.compile(
+    r"(?:^|_|\b)(?:w?mma|mma_?\w*|ldmatrix|ldsm\w*|wgmma\w*|movmatrix|elect_one\w*|elect)(?:_|\b|\.|$)|\bcute::|\bcutlass::"
+)
 BARRIERS = frozenset({"__syncthreads", "__syncthreads_count", "__syncthreads_or", "__syncthreads_and", "__barrier_sync"})
 BIT_COUNTS = {"__popc": "__popcll", "__ffs": "__ffsll", "__clz": "__clzll", "__brev": "__brevll", "__fns": "__fns64"}
 CUB_WARP = re.compile(r"(?:\w+::)*(Warp(?:Reduce|Scan|MergeSort|Load|Store|Exchange))\b")
@@ -64,6 +67,8 @@ def uses_of(env: Env) -> Uses:
         for root in (event.target, event.value, *event.extents):
             if root is not None:
                 _scan(env, event, root, found, calls)
+        if event.kind == "asm" and event.value is not None and FRAGMENTS.search(event.op):
+            found.append(Use("fragment", event.value, event, Value("other"), "inline PTX"))
     for loop in _loops(env):
         _loop(env, loop, found)
     return Uses(env, tuple(found), frozenset(calls))
@@ -131,7 +136,7 @@ def _comparison(env: Env, event: Event, expr: Expr, found: list[Use]) -> None:
         found.append(Use("tail", expr, event, b, width=b.as_width))
     elif a.kind == "mask" and b.kind == "const" and b.num is not None and (b.num & 0xFFFFFFFF) == 0xFFFFFFFF and b.bits != 64:
         found.append(Use("compare", expr, event, a))
-    elif a.kind == "lane" and b.kind == "const" and b.num in (15, 16, 24, 31, 32):
+    elif a.kind == "lane" and b.kind == "const" and not b.symbols and b.num in (15, 16, 24, 31):
         found.append(Use("magic", expr, event, a.but(num=b.num), width=a.width))
 
 
@@ -147,7 +152,8 @@ def _call(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
         if delta.kind == "const" and delta.num == WARP // 2 and SHUFFLES[name] != "idx" and lanes == UNKNOWN_WIDTH:
             found.append(Use("halving", given[1], event, delta, "step", WARP, expr))
     elif name in VOTES:
-        found.append(Use("vote", expr, event, env.value(expr), VOTES[name], parent=parent))
+        as_mask = parent is not None and parent.kind == "call" and parent.name.endswith("_sync") and parent.args[0] is expr
+        found.append(Use("vote", expr, event, env.value(expr), "mask" if as_mask else VOTES[name], parent=parent))
     elif name == "__syncwarp":
         found.append(Use("syncwarp", expr, event, env.value(expr)))
     elif name in BARRIERS:
@@ -156,6 +162,8 @@ def _call(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
         found.append(Use("tile", expr, event, env.value(expr), name, env.value(expr).width))
     elif name in MATRIX:
         found.append(Use("matrix", expr, event, env.value(expr), name))
+    elif FRAGMENTS.search(expr.op):
+        found.append(Use("fragment", expr, event, env.value(expr), name))
     elif name in BIT_COUNTS and expr.args:
         value = env.value(expr.args[0])
         if value.kind == "mask":

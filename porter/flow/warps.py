@@ -26,8 +26,9 @@ class Break(msgspec.Struct, frozen=True, eq=False):
 class Verdict(msgspec.Struct, frozen=True, eq=False):
     """What a function is to a warp.
 
-    ``state`` is none (no warp in it), consistent (32 lanes throughout, right on 64), broken, mixed (32 and the hardware's width
-    together) or hardware. ``fixed`` and ``hardware`` are the uses that take 32 lanes and those that ask the device.
+    ``state`` is none (no warp in it), consistent (32 lanes throughout, right on 64), narrow (the same but for shuffles that
+    need a width), matrix (32 lanes of a matrix fragment), broken, mixed (32 and the hardware's width together) or hardware.
+    ``fixed`` and ``hardware`` are the uses that take 32 lanes and those that ask the device.
     """
 
     state: str
@@ -54,7 +55,7 @@ def breaks_of(uses: Uses) -> list[Break]:
     """Uses of one function that are wrong if its warps are 32 lanes in a wave of 64."""
     found: list[Break] = []
     for use in uses.of("vote"):
-        if use.flavour in ("ballot", "activemask", "match"):
+        if use.flavour in ("ballot", "match") or (use.flavour == "activemask" and _computes(uses)):
             found.append(Break(uses, use, f"{use.expr.name} speaks for 64 lanes, not for the 32 of this code's warp"))
     for use in uses.of("matrix"):
         found.append(Break(uses, use, f"a fragment of {use.flavour} belongs to all 64 lanes of a wave"))
@@ -63,6 +64,11 @@ def breaks_of(uses: Uses) -> list[Break]:
         if made is not None:
             found.append(made)
     return found
+
+
+def _computes(uses: Uses) -> bool:
+    """True where a function computes with lane masks, and does not only hand them on."""
+    return bool(uses.of("bits", "compare", "shift"))
 
 
 def _shuffle(uses: Uses, use: Use) -> Break | None:
@@ -152,7 +158,9 @@ def _judge(uses: Uses, groups: list[list[Uses]]) -> Verdict:
     elif all_hardware:
         state = "hardware"
     else:
-        state = "broken" if all_breaks else "consistent"
+        fragments = any(one.of("fragment") for group in groups for one in group)
+        deep = any(found.use.role != "shuffle" for found in all_breaks)
+        state = "broken" if deep else "matrix" if fragments else "narrow" if all_breaks else "consistent"
     unique = {id(b.use): b for b in all_breaks}
     return Verdict(state, uses, tuple(fixed), tuple(hardware), tuple(unique.values()), collectives)
 
@@ -167,6 +175,7 @@ NOTES = {
     "vote": "vote",
     "syncwarp": "barrier of the warp",
     "matrix": "matrix fragment of the warp",
+    "fragment": "matrix instruction of 32 lanes",
     "mention": "uses the constant",
     "magic": "compares the lane with a fixed number",
     "shared": "shared array sized by 32",
@@ -191,13 +200,9 @@ def places(program: Program, uses: Uses) -> list[tuple[Use, str]]:
 
 
 def definitions(program: Program, uses: list[Use]) -> list[Related]:
-    """Where the constants that some uses took their width from are defined, in this file."""
-    path = program.unit.parsed.file.path
-    found = []
-    for symbol in dict.fromkeys(symbol for use in uses for symbol in use.value.symbols):
-        for definition in program.unit.constants.get(symbol, ())[:2]:
-            found.append(Related(path, definition.span.line, f"{symbol} is defined here"))
-    return found
+    """Where the constants that some uses took their width from are defined."""
+    symbols = dict.fromkeys(symbol for use in uses for symbol in use.value.symbols)
+    return [Related(path, line, f"{symbol} is defined here") for symbol in symbols for path, line in program.defined(symbol)]
 
 
 def related(uses: list[tuple[Use, str]], path: str, but: int = 0) -> tuple[Related, ...]:
