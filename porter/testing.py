@@ -13,8 +13,8 @@ from porter.examine import Auditor
 from porter.rules import RuleSet
 
 MARK = re.compile(
-    rb"(?P<open>//|\#|--|<!--|/\*|;|%)\s*(?P<word>expect|ok|todo)(?:@(?P<shift>[+-]\d+))?:"
-    rb"\s*(?P<rules>[a-z0-9][a-z0-9, -]*[a-z0-9])\s*(?P<close>-->|\*/)?"
+    rb"(?P<open>//|\#|--|<!--|/\*|;|%)[ \t]*(?P<word>expect|ok|todo)(?:@(?P<shift>[+-]\d+))?:"
+    rb"[ \t]*(?P<rules>[a-z0-9][a-z0-9, -]*[a-z0-9])[ \t]*(?P<close>-->|\*/)?"
 )
 ALL_TARGETS = ("gfx90a", "gfx942", "gfx950")
 
