@@ -43,7 +43,8 @@ def _definitions(program: Program, config: Config) -> Iterator[Hit]:
             continue
         value = Evaluator(program.unit, program).value(live[0].value)
         states = {judged.get(owner, "") for owner, _ in uses}
-        if value.kind == "const" and value.num == WARP and config.wave64_targets and (states & {"broken", "mixed", "narrow"} or (wide and not states)):
+        breaks = states & {"broken", "mixed", "narrow"} or (wide and not states)
+        if value.kind == "const" and value.num == WARP and config.wave64_targets and breaks:
             yield _fixed(live[0], uses, config.wave64_targets, path, bool(states))
         if wide and any(64 in _numbers(program, definition) for definition in live):
             yield _sixty_four(name, live[0], config)
