@@ -195,7 +195,9 @@ def _function_declarator(node: Any) -> Any:
     return None
 
 
-_SIDE = re.compile(rb"(?P<kernel>__global__)|(?P<both>HOST_?DEVICE|DEVICE_?HOST|_HD\b)|(?P<device>__device__|DEVICE|DINLINE|_D_INLINE)|(?P<host>__host__)")
+_SIDE = re.compile(
+    rb"(?P<kernel>__global__)|(?P<both>HOST_?DEVICE|DEVICE_?HOST|_HD\b)|(?P<device>__device__|DEVICE|DINLINE|_D_INLINE)|(?P<host>__host__)"
+)
 
 
 def side_of(header: bytes) -> str:
@@ -239,9 +241,9 @@ def _launch(fact: Fact) -> Launch | None:
     places = _LAUNCHERS.get(fact.name) if fact.kind == "call" else None
     if places is None:
         return None
-    kernel, grid, block = places
-    names = _NAME.findall(_CAST.sub("", args[kernel].lstrip("(&")))
-    return Launch(names[0], fact.span.line, args[grid] if grid > 0 else "", args[block] if block > 0 else "", live=fact.live) if names else None
+    kernel, grid, block = (args[place] if place >= 0 else "" for place in places)
+    names = _NAME.findall(_CAST.sub("", kernel))
+    return Launch(names[0], fact.span.line, grid, block, live=fact.live) if names else None
 
 
 def _variables(found: Captured) -> dict[str, str]:

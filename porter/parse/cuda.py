@@ -11,7 +11,7 @@ import msgspec
 import tree_sitter
 
 from porter.model import Fact, Live, Problem, SourceFile, Span
-from porter.parse import Parsed, cuda_lex, cuda_repair
+from porter.parse import Parsed, cuda_branches, cuda_lex, cuda_repair
 from porter.parse.cuda_facts import Captured, Place, capture, contexts, functions, language, text_of, to_facts, uses
 from porter.parse.guards import SourceGuards, guards_of
 
@@ -34,7 +34,8 @@ def parse(file: SourceFile) -> Parsed:
     parsed = Parsed(file, guards=guards)
     facts = list(_directive_facts(file.data, lines))
     reason = _refusal(file.data, masked)
-    stretches = cuda_repair.find(masked) if not reason else []
+    cut = [] if reason or not guards.regions else cuda_branches.cuts(masked, lines, guards)
+    stretches = [] if reason else cuda_repair.merged([*cut, *cuda_repair.find(masked)])
     text = cuda_repair.apply(file.data, stretches)
     tree = None if reason else _tree(text)
     if tree is None:
@@ -71,8 +72,12 @@ def _tree(text: bytes) -> Any:
     """The syntax tree, or None when the time is over."""
     end = time.monotonic() + PARSE_SECONDS
     parser = tree_sitter.Parser(language())
+
+    def read(offset: int, _point: Any) -> bytes:
+        return text[offset : offset + _CHUNK]
+
     try:
-        return parser.parse(lambda offset, _point: text[offset : offset + _CHUNK], progress_callback=lambda _offset, _error: time.monotonic() > end)
+        return parser.parse(read, progress_callback=lambda _offset, _error: time.monotonic() > end)
     except ValueError:
         return None
 
@@ -98,15 +103,16 @@ def _facts_of(found: Captured, original: bytes, extra: dict[str, str]) -> Iterat
 
 
 def _blanked_facts(data: bytes, stretches: list[cuda_repair.Blanked]) -> Iterator[Fact]:
-    """Attribute words the parser never saw are still uses of their names."""
+    """What the parser never saw still uses names: attribute words, and code that is read by itself."""
     row, seen, line_start = 1, 0, 0
     for stretch in stretches:
         row += data.count(b"\n", seen, stretch.start)
         line_start = data.rfind(b"\n", 0, stretch.start) + 1
         seen = stretch.start
+        if stretch.code:
+            place = Place(row - 1, stretch.start - line_start)
+            yield from fragment_facts(data[stretch.start : stretch.end], place, {})
         for word in stretch.word.decode("utf-8", "replace").split():
-            if word == "typename":
-                continue
             column = stretch.start - line_start + 1
             span = Span(row, column, row, column + len(word))
             called = stretch.end - stretch.start > len(stretch.word)

@@ -25,24 +25,34 @@ class Pass:
     stage: str  # device, host, plain
 
 
+def _listed(text: str) -> list[str]:
+    return text.split()
+
+
 DEVICE_PASSES = (Pass(AMD, "device"), Pass(AMD, "host"), Pass(NVIDIA, "device"), Pass(NVIDIA, "host"))
 ALL_PASSES = (*DEVICE_PASSES, Pass(AMD, "plain"), Pass(NVIDIA, "plain"))
 
-_UNSURE = frozenset(["NDEBUG", "DEBUG", "_DEBUG", "_WIN32", "WIN32", "_WIN64", "_MSC_VER", "__APPLE__", "__aarch64__", "__ARM_ARCH", "__SANITIZE_ADDRESS__"])
+_UNSURE = frozenset(_listed("NDEBUG DEBUG _DEBUG _WIN32 WIN32 _WIN64 _MSC_VER __APPLE__ __aarch64__ __ARM_ARCH __SANITIZE_ADDRESS__"))
 _ALWAYS: dict[str, Value] = {"__cplusplus": NONZERO, "__linux__": 1, "__unix__": 1, "__LINE__": NONZERO, "__FILE__": NONZERO}
 _CUDA_ONLY = frozenset(
-    ["__CUDA_ARCH__", "__NVCC__", "__CUDA__", "CUDA_VERSION", "CUDART_VERSION", "__CUDACC_RTC__", "__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "__CUDACC_VER_BUILD__", "__CUDACC_VER__", "__CUDACC_EXTENDED_LAMBDA__", "__CUDACC_RELAXED_CONSTEXPR__", "__CUDACC_DEBUG__", "__CUDA_ARCH_LIST__", "__HIP_PLATFORM_NVIDIA__", "__HIP_PLATFORM_NVCC__", "__NVCOMPILER", "__PGIC__", "__CUDA_API_VERSION", "__CUDART_API_VERSION", "__NVCC_DIAG_PRAGMA_SUPPORT__", "CUBLAS_VERSION", "CUBLAS_VER_MAJOR", "CUSPARSE_VERSION", "CUSOLVER_VERSION", "CUFFT_VERSION", "NVRTC_VERSION"]
+    _listed(
+        "__CUDA_ARCH__ __NVCC__ __CUDA__ CUDA_VERSION CUDART_VERSION __CUDACC_RTC__ __CUDACC_VER_MAJOR__ __CUDACC_VER_MINOR__ "
+        "__CUDACC_VER_BUILD__ __CUDACC_VER__ __CUDACC_EXTENDED_LAMBDA__ __CUDACC_RELAXED_CONSTEXPR__ __CUDACC_DEBUG__ "
+        "__CUDA_ARCH_LIST__ __HIP_PLATFORM_NVIDIA__ __HIP_PLATFORM_NVCC__ __NVCOMPILER __PGIC__ __CUDA_API_VERSION "
+        "__CUDART_API_VERSION __NVCC_DIAG_PRAGMA_SUPPORT__ CUBLAS_VERSION CUBLAS_VER_MAJOR CUSPARSE_VERSION CUSOLVER_VERSION "
+        "CUFFT_VERSION NVRTC_VERSION"
+    )
 )
-_HIP_COMPILER = frozenset(["__HIP__", "__HIPCC__", "__CUDACC__", "__clang__", "__HIP_PLATFORM_CLANG__"])
+_HIP_COMPILER = frozenset(_listed("__HIP__ __HIPCC__ __CUDACC__ __clang__ __HIP_PLATFORM_CLANG__"))
 _HIP_DEVICE = frozenset(
-    ["__HIP_DEVICE_COMPILE__", "__AMDGCN__", "__AMDGPU__", "__AMD__", "__amdgcn__", "__AMDGCN_WAVEFRONT_SIZE", "__AMDGCN_WAVEFRONT_SIZE__"]
+    _listed("__HIP_DEVICE_COMPILE__ __AMDGCN__ __AMDGPU__ __AMD__ __amdgcn__ __AMDGCN_WAVEFRONT_SIZE __AMDGCN_WAVEFRONT_SIZE__")
 )
-_TRUE_WORDS = frozenset(["ROCM", "HIP", "AMDGCN", "HIPCC", "HIPIFY"])
+_TRUE_WORDS = frozenset(_listed("ROCM HIP AMDGCN HIPCC HIPIFY"))
 _AMD_WORDS = frozenset(
-    ["AMD", "AMDGPU", "MIOPEN", "RCCL", "ROCBLAS", "HCC", "HIPBLAS", "HIPBLASLT", "HIPFFT", "HIPSPARSE", "HIPRAND", "HIPRTC", "HIPCUB", "HIPDNN", "ROCWMMA", "CK", "GFX"]
+    _listed("AMD AMDGPU MIOPEN RCCL ROCBLAS HCC HIPBLAS HIPBLASLT HIPFFT HIPSPARSE HIPRAND HIPRTC HIPCUB HIPDNN ROCWMMA CK GFX")
 )
-_AGAINST = frozenset(["NO", "NOT", "NON", "DISABLE", "DISABLED", "WITHOUT", "SKIP", "OFF", "UNSUPPORTED"])
-_NUMBERS = frozenset(["VERSION", "VER", "MAJOR", "MINOR", "PATCH", "ARCH"])
+_AGAINST = frozenset(_listed("NO NOT NON DISABLE DISABLED WITHOUT SKIP OFF UNSUPPORTED"))
+_NUMBERS = frozenset(_listed("VERSION VER MAJOR MINOR PATCH ARCH"))
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _GFX = re.compile(r"__(?:gfx|GFX)[0-9a-fA-F_]+x*__\Z")
 

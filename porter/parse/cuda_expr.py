@@ -36,9 +36,11 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "|": operator.or_, "^": operator.xor, "&": operator.and_, "+": operator.add, "-": operator.sub, "*": operator.mul,
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
 }  # fmt: skip
-_CASTS = frozenset(
-    ["int", "unsigned", "long", "short", "char", "signed", "bool", "size_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "int16_t", "uint16_t", "int8_t", "uint8_t", "uint", "std::size_t", "std::int32_t", "std::uint32_t", "std::int64_t", "std::uint64_t", "const"]
+_CAST_WORDS = (
+    "int unsigned long short char signed bool size_t int32_t uint32_t int64_t uint64_t int16_t uint16_t int8_t uint8_t uint "
+    "std::size_t std::int32_t std::uint32_t std::int64_t std::uint64_t const"
 )
+_CASTS = frozenset(_CAST_WORDS.split())
 _SIZES = {
     "char": 1, "bool": 1, "int8_t": 1, "uint8_t": 1, "short": 2, "half": 2, "__half": 2, "int16_t": 2, "uint16_t": 2,
     "nv_bfloat16": 2, "__nv_bfloat16": 2, "int": 4, "unsigned": 4, "float": 4, "int32_t": 4, "uint32_t": 4, "half2": 4,

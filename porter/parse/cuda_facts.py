@@ -315,7 +315,7 @@ def _identifiers(found: Captured, taken: set[int]) -> Iterator[Use]:
         if node.start_byte in taken:
             continue
         name = found.slice(node)
-        if name in declared or len(name) < 2:
+        if name in declared or len(name) < 2 or not name.strip(b"_"):
             continue
         parent = node.parent
         if parent is not None and (parent.type in _SKIPPED_PARENTS or parent.type.endswith("declarator")):

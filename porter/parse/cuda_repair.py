@@ -7,44 +7,50 @@ from dataclasses import dataclass
 
 from porter.parse.cuda_lex import blank
 
+MAX_LIST = 4000  # bytes of an argument list that is looked through
 _WITH_BRACKETS = re.compile(
-    rb"\b(__align__|__attribute__|__declspec|__cluster_dims__|__maxnreg__|__block_size__|__nv_pure__|alignas)[ \t]*\("
+    rb"\b(__align__|__attribute__|__attribute|__declspec|__cluster_dims__|__maxnreg__|__block_size__|__nv_pure__|alignas)\s*\("
 )
-_PLAIN = re.compile(rb"\b(__grid_constant__|__nv_pure__|__extension__)\b")
-_KEYWORDS = (
-    rb"void|bool|char|short|int|long|float|double|unsigned|signed|auto|static|inline|constexpr|virtual|explicit|typename|extern|friend|"
-    rb"class|struct|enum|template|__global__|__device__|__host__|__forceinline__|__inline__|__noinline__|consteval|decltype"
+_PLAIN = re.compile(
+    rb"\b(?:__grid_constant__|__nv_pure__|__extension__|__restrict|typename(?=\s+(?:::\s*)?[A-Za-z_]\w*\s*::)|defined(?=[ \t]+[A-Za-z_]))\b"
 )
-_NOT_AN_ATTRIBUTE = rb"(?!(?:EXTERN_C_BEGIN|NULL|TRUE|FALSE)\b)"
-# DINLINE void f( / CUTLASS_DEVICE static auto g( / API struct S
-_BEFORE_KEYWORD = re.compile(
-    rb"(?<![\w:.,(<>*&=])" + _NOT_AN_ATTRIBUTE + rb"([A-Z_][A-Z0-9_]*[A-Z][A-Z0-9_]*)(?=\s+(?:" + _KEYWORDS + rb")\b)"
+_NOT_WORDS = frozenset((b"NULL", b"TRUE", b"FALSE", b"CUDART_INF_F", b"CUDART_NAN_F", b"CASE", b"DEFAULT"))
+_CAPITALS = re.compile(rb"(?<![\w:.,(<>*&=|+/-])(_{0,2}[A-Z][A-Z0-9_]{1,60}+)(?=\s+[A-Za-z_~:])")
+_KEYWORD = re.compile(
+    rb"\s+(?:void|bool|char|short|int|long|float|double|unsigned|signed|auto|static|inline|constexpr|virtual|explicit|typename|extern|"
+    rb"friend|class|struct|enum|template|__global__|__device__|__host__|__forceinline__|__inline__|__noinline__|consteval|decltype)\b"
 )
-# DINLINE Pack<P> load( / static DINLINE T* get(
-_BEFORE_TYPE = re.compile(
-    rb"(?<![\w:.,(<*&=])" + _NOT_AN_ATTRIBUTE + rb"([A-Z_][A-Z0-9_]*[A-Z][A-Z0-9_]*)"
-    rb"(?=\s+(?:const\s+)?[A-Za-z_][\w:]*(?:<[^<>;(){}]{0,120}(?:<[^<>;(){}]{0,80}>[^<>;(){}]{0,80})?>)?(?:\s*[*&]+\s*|\s+)(?:operator\s*\S{1,3}|[A-Za-z_][\w:]*)\s*\()"
+_TYPE = re.compile(
+    rb"\s+(?:const\s+)?[A-Za-z_][\w:]*+(?:<[^<>;(){}]{0,120}(?:<[^<>;(){}]{0,80}>[^<>;(){}]{0,80})?>)?(?:\s*[*&]+\s*|\s+)"
+    rb"(?:operator\s*\S{1,3}|[A-Za-z_][\w:]*+)(?:<[^<>;(){}]{0,80}>)?\s*\("
 )
-# DS_D_INLINE S() / HOST_DEVICE T(x): a word that names an attribute, before any name
-_BY_NAME = re.compile(rb"(?<![\w:.])([A-Z_][A-Z0-9_]*(?:INLINE|DEVICE|HOST|KERNEL_ATTR|_API|EXPORT|NOINLINE|UNROLL_ATTR))(?=\s+[A-Za-z_~])")
-_LAMBDA = re.compile(rb"(?<=\])(\s*)((?:(?:__device__|__host__|__forceinline__|[A-Z_][A-Z0-9_]*[A-Z][A-Z0-9_]*)\s*)+)(?=[({])")
-_TYPENAME = re.compile(rb"\btypename(?=\s+(?:::\s*)?[A-Za-z_]\w*\s*::)")
+_ATTRIBUTE = re.compile(rb"(?:INLINE|DEVICE|HOST|KERNEL_ATTR|_API|EXPORT|_UNROLL_ATTR|_HD|_D)\Z")
+_LAMBDA = re.compile(rb"\]\s*((?:(?:__device__|__host__|__forceinline__|[A-Z_][A-Z0-9_]{2,60}+)\s*)+)(?=[({])")
+_MACRO_CALL = re.compile(rb"\b[A-Z][A-Z0-9_]{2,80}+[ \t]*\(")
+_PRIMITIVE = re.compile(
+    rb"(?<=[(,])(\s*)((?:unsigned[ \t]+)?(?:bool|char|short|int|long|float|double|void|unsigned|u?int(?:8|16|32|64)_t|size_t)[ \t]*\**)(?=\s*[,)])"
+)
+_ALONE = re.compile(rb"^[A-Z_][A-Z0-9_]{2,80}+[ \t]*\(", re.MULTILINE)
+_AFTER = re.compile(rb"[ \t]*(?:\r?\n\s*|\Z)")
 _BRACKETS = re.compile(rb"[()]")
 
 
 @dataclass(frozen=True, slots=True)
 class Blanked:
-    """One stretch that the parser will not see: its bytes, the word it starts with, and the end of that word."""
+    """One stretch that the parser will not see as it is. ``word`` names an attribute, empty where there is none; ``fill`` is put
+    in its place (spaces where empty); ``code`` is true where the stretch is code that has to be read by itself."""
 
     start: int
     end: int
-    word: bytes
+    word: bytes = b""
+    fill: bytes = b""
+    code: bool = False
 
 
-def _closing(masked: bytes, start: int, limit: int = 4000) -> int:
+def _closing(masked: bytes, start: int) -> int:
     """The offset after the bracket that closes the one at ``start``; -1 where there is none nearby."""
     depth = 0
-    for match in _BRACKETS.finditer(masked, start, start + limit):
+    for match in _BRACKETS.finditer(masked, start, start + MAX_LIST):
         depth += 1 if match.group() == b"(" else -1
         if depth == 0:
             return match.end()
@@ -58,24 +64,66 @@ def find(masked: bytes) -> list[Blanked]:
         end = _closing(masked, match.end() - 1)
         if end > 0:
             found.append(Blanked(match.start(), end, match.group(1)))
-    for pattern in (_PLAIN, _TYPENAME):
-        found.extend(Blanked(m.start(), m.end(), m.group()) for m in pattern.finditer(masked))
-    for pattern in (_BEFORE_KEYWORD, _BEFORE_TYPE, _BY_NAME):
-        found.extend(Blanked(m.start(1), m.end(1), m.group(1)) for m in pattern.finditer(masked))
-    found.extend(Blanked(m.start(2), m.end(2), m.group(2)) for m in _LAMBDA.finditer(masked))
-    found.sort(key=lambda b: (b.start, -b.end))
+    for match in _PLAIN.finditer(masked):
+        word = match.group()
+        found.append(Blanked(match.start(), match.end(), b"" if word in (b"typename", b"defined") else word))
+    for match in _CAPITALS.finditer(masked):
+        if _is_attribute(masked, match):
+            found.append(Blanked(match.start(1), match.end(1), match.group(1)))
+    found.extend(Blanked(m.start(1), m.end(1), m.group(1)) for m in _LAMBDA.finditer(masked))
+    found.extend(_alone(masked))
+    found.extend(_types_as_arguments(masked))
+    return merged(found)
+
+
+def merged(found: list[Blanked]) -> list[Blanked]:
+    """Stretches by place; one that starts inside an earlier one is dropped."""
     out: list[Blanked] = []
-    for stretch in found:
+    for stretch in sorted(found, key=lambda b: (b.start, -b.end)):
         if not out or stretch.start >= out[-1].end:
             out.append(stretch)
     return out
 
 
+def _is_attribute(masked: bytes, match: re.Match[bytes]) -> bool:
+    """Whether a word in capitals stands before a declaration as an attribute: DINLINE void f(, API struct S, HD T g(."""
+    if match.group(1) in _NOT_WORDS:
+        return False
+    line = masked.rfind(b"\n", 0, match.start()) + 1
+    if masked[line : match.start()].lstrip()[:1] == b"#":
+        return False
+    if _KEYWORD.match(masked, match.end()) or _ATTRIBUTE.search(match.group(1)):
+        return True
+    return _TYPE.match(masked, match.end()) is not None
+
+
+def _alone(masked: bytes) -> list[Blanked]:
+    """Macro calls without a semicolon at the left margin: INSTANTIATE(float) between functions."""
+    found = []
+    for match in _ALONE.finditer(masked):
+        end = _closing(masked, match.end() - 1)
+        after = _AFTER.match(masked, end) if end > 0 else None
+        if after is not None and (after.end() >= len(masked) or masked[after.end()] not in b"{:;=.,+-*/?<>&|)"):
+            found.append(Blanked(match.start(), end, code=True))
+    return found
+
+
+def _types_as_arguments(masked: bytes) -> list[Blanked]:
+    """Types given to a macro, CALL(float, 4): written as a name, since the grammar takes no keyword for an argument."""
+    found = []
+    for match in _MACRO_CALL.finditer(masked):
+        end = _closing(masked, match.end() - 1)
+        if end > 0:
+            for inner in _PRIMITIVE.finditer(masked, match.end() - 1, end):
+                found.append(Blanked(inner.start(2), inner.end(2), fill=b"_" * (inner.end(2) - inner.start(2))))
+    return found
+
+
 def apply(data: bytes, stretches: list[Blanked]) -> bytes:
-    """The text with the stretches blanked."""
+    """The text with the stretches blanked or filled."""
     if not stretches:
         return data
     out = bytearray(data)
     for stretch in stretches:
-        out[stretch.start : stretch.end] = blank(data[stretch.start : stretch.end])
+        out[stretch.start : stretch.end] = stretch.fill or blank(data[stretch.start : stretch.end])
     return bytes(out)
