@@ -22,7 +22,7 @@ from porter.parse.python_guards import guards_of
 from porter.parse.python_imports import imports
 from porter.parse.python_setup import setup_facts
 from porter.parse.python_tree import LANGUAGE, Source
-from porter.parse.python_words import worth_parsing
+from porter.parse.python_words import Words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -35,15 +35,15 @@ ALL = tree_sitter.Query(
 MAX_HITS = 60_000
 
 
-def parse(file: SourceFile, words: frozenset[bytes] | None = None) -> Parsed:
+def parse(file: SourceFile, words: Words | None = None) -> Parsed:
     """Facts of one Python file; with ``words`` only of places that hold one of them, and nothing for a file without any."""
     return read(file, words)
 
 
-def read(file: SourceFile, words: frozenset[bytes] | None, place: Callable[[Span], Span] | None = None) -> Parsed:
+def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | None = None) -> Parsed:
     """Same, with ``place`` turning spans of the text into spans of the file on disk (notebooks)."""
     parsed = Parsed(file)
-    if not worth_parsing(file.data, words):
+    if words is not None and not words.worth(file.data.lower()):
         return parsed
     source = Source(file.data, place)
     parsed.tree = source.tree
@@ -74,13 +74,13 @@ def _in_order(facts: Iterable[Fact]) -> list[Fact]:
     return sorted(seen.values(), key=lambda fact: (fact.span, fact.kind, fact.name))
 
 
-def _places(source: Source, words: frozenset[bytes] | None) -> Iterable[list[Node]]:
+def _places(source: Source, words: Words | None) -> Iterable[list[Node]]:
     """Paths to the places worth a look: all of them, or those that hold a word or a name imported from one."""
     if words is None:
         captured = tree_sitter.QueryCursor(ALL).captures(source.root).get("n", [])
         offsets = sorted({node.start_byte for node in captured} | {_name_end(node) for node in captured})
     else:
-        offsets = sorted(_offsets(source, words))
+        offsets = sorted(_offsets(source, words.names))
     for offset in offsets[:MAX_HITS]:
         path = source.path(offset)
         if path and path[-1].type != "comment":

@@ -1,4 +1,8 @@
-"""Words that a Python file must contain before any rule can match it, derived from the rules: the cheap test before parsing."""
+"""Words that a Python file must contain before any rule can match it, derived from the rules: the cheap test before parsing.
+
+The test may only err by reading a file too many: whatever a rule can hit must contain one of the words or import one of the
+modules. Requirements are not among them: setup files are always read.
+"""
 
 from __future__ import annotations
 
@@ -6,62 +10,97 @@ import importlib
 import re
 from collections.abc import Iterable
 
+import msgspec
+
 from porter.model import Rule
 
-PYTHON_KINDS = (
-    "py_import", "py_call", "py_attr", "py_arg", "py_string", "env_var", "command", "command_flag", "requirement",
-    "index_url", "build_symbol", "compile_flag",
-)  # fmt: skip
+LITERAL_KINDS = ("py_arg", "py_string", "env_var", "command", "command_flag", "index_url")
+DOTTED_KINDS = ("py_call", "py_attr")
 BASE_WORDS = (
     b"install_requires", b"extras_require", b"setup_requires", b"__global__", b"__device__", b"rawkernel", b"rawmodule", b"sourcemodule",
-    b"load_inline",
+    b"load_inline", b"nvcc", b"cpp_extension", b"cudaextension", b"extra_cuda_cflags",  # build_symbol and compile_flag facts
 )  # fmt: skip
+BY_NAME = (b"import_module", b"find_spec", b"importorskip", b"__import__")
 COMMON = frozenset((
     "get", "set", "run", "call", "load", "init", "device", "backend", "name", "type", "true", "false", "none", "dtype", "model", "args",
-    "mode", "env", "path", "python", "torch", "config", "get_", "set_",
+    "mode", "env", "path", "python", "torch", "config", "docker", "serve", "pip", "install", "logger", "builder", "runtime", "include",
+    "format", "round", "utils",
 ))  # fmt: skip
-_SPLIT = re.compile(r"\[[^\]]*\]|[^A-Za-z0-9_]+")
-MIN_WORD = 3
+MIN_WORD = 4
+_WILD = re.compile(r"\[[^\]]*\]|[*?]")
+_CHUNK = re.compile(r"[\w.+-]+")
 
 
-def words_of(rules: Iterable[Rule]) -> frozenset[bytes] | None:
-    """Lower-case words of which one must stand in a Python file that some rule can hit; None when a rule could hit any file."""
-    words: set[bytes] = set(BASE_WORDS)
-    seen: set[str] = set()
+class Words(msgspec.Struct, frozen=True):
+    """Lower-case words of names, arguments and strings that rules match, and roots of the modules they match."""
+
+    names: frozenset[bytes]
+    modules: frozenset[bytes]
+
+    def worth(self, lower: bytes) -> bool:
+        """Whether a file (in lower case) can hold anything that a rule looks for."""
+        if any(word in lower for word in self.names):
+            return True
+        if any(word in lower for word in BY_NAME) and any(module in lower for module in self.modules):
+            return True
+        return self._import_regex().search(lower) is not None
+
+    def _import_regex(self) -> re.Pattern[bytes]:
+        return _import_regex(self.modules)
+
+
+_REGEXES: dict[frozenset[bytes], re.Pattern[bytes]] = {}
+
+
+def _import_regex(modules: frozenset[bytes]) -> re.Pattern[bytes]:
+    """A regex for import lines that name one of the modules."""
+    if modules not in _REGEXES:
+        names = b"|".join(re.escape(module) for module in sorted(modules)) or b"(?!)"
+        _REGEXES[modules] = re.compile(rb"(?m)^[ \t>]*(?:from|import)[ \t]+(?:[\w., \t]*[ ,\t])?(?:" + names + rb")\b")
+    return _REGEXES[modules]
+
+
+def words_of(rules: Iterable[Rule]) -> Words | None:
+    """The words of a set of rules; None when some rule could hit any file."""
+    names: set[bytes] = set(BASE_WORDS)
+    modules: set[bytes] = set()
+    detectors: set[str] = set()
     for rule in rules:
-        if rule.detector and rule.detector not in seen:
-            seen.add(rule.detector)
-            words.update(_detector_words(rule.detector))
+        if rule.detector:
+            detectors.add(rule.detector)
         for kind, globs in rule.match.items():
-            if kind not in PYTHON_KINDS:
-                continue
             for glob in globs:
-                word = _word(kind, glob)
-                if word is None:
-                    return None
-                words.add(word)
-    return frozenset(_shortest(words))
+                if kind == "py_import":
+                    root = glob.split(".")[0].lower()
+                    (names if _WILD.search(root) else modules).add((_literal_word(root) or root).encode())
+                elif kind in DOTTED_KINDS or kind in LITERAL_KINDS:
+                    word = _dotted_word(glob) if kind in DOTTED_KINDS else _literal_word(glob)
+                    if word is None:
+                        return None
+                    names.add(word.lower().encode())
+    for detector in sorted(detectors):
+        module = importlib.import_module(f"porter.detectors.{detector}")
+        names.update(getattr(module, "WORDS", ()))
+    return Words(frozenset(_shortest(names)), frozenset(modules))
 
 
-def _detector_words(name: str) -> tuple[bytes, ...]:
-    """What a detector declares in WORDS; a detector that reads Python without it gets none of its own."""
-    module = importlib.import_module(f"porter.detectors.{name}")
-    declared: tuple[bytes, ...] = getattr(module, "WORDS", ())
-    return declared
+def _dotted_word(glob: str) -> str | None:
+    """The longest uncommon literal piece of a dotted glob: each stands in the file, in the name used or in what it was imported as."""
+    pieces = [piece for part in glob.split(".") for piece in _WILD.split(part)]
+    for least in (MIN_WORD, MIN_WORD - 1):
+        long = [piece for piece in pieces if len(piece) >= least]
+        rare = [piece for piece in long if piece.lower() not in COMMON]
+        if rare:
+            return max(rare, key=len)
+    return max((piece for piece in pieces if len(piece) >= MIN_WORD), key=len, default=None)
 
 
-def _word(kind: str, glob: str) -> bytes | None:
-    """The word of a glob that is rarest in source: the last component of a dotted name, the longest piece otherwise."""
-    if kind == "requirement":
-        glob = glob.split("-")[0] if len(glob.split("-")[0]) >= MIN_WORD else glob.replace("-", "_")
-    if kind.startswith("py_") and kind not in ("py_arg", "py_string"):
-        for part in reversed(glob.split(".")):
-            if not set(part) & set("*?[") and len(part) >= MIN_WORD:
-                return part.lower().encode()
-    pieces = [piece.lower() for piece in _SPLIT.split(glob) if len(piece) >= MIN_WORD]
-    rare = [piece for piece in pieces if piece not in COMMON]
-    best = max(rare or pieces, key=len, default=None)
-    return best.encode() if best is not None else None
+def _literal_word(glob: str) -> str | None:
+    """The longest literal word of a glob that is not a common one."""
+    pieces = [chunk for piece in _WILD.split(glob.replace("=", " ")) for chunk in _CHUNK.findall(piece) if len(chunk) >= MIN_WORD - 1]
+    long = [piece for piece in pieces if len(piece) >= MIN_WORD] or pieces
+    rare = [piece for piece in long if piece.lower().strip("-") not in COMMON]
+    return max(rare or long, key=len, default=None)
 
 
 def _shortest(words: set[bytes]) -> set[bytes]:
@@ -71,11 +110,3 @@ def _shortest(words: set[bytes]) -> set[bytes]:
         if not any(short in word for short in kept):
             kept.append(word)
     return set(kept)
-
-
-def worth_parsing(data: bytes, words: frozenset[bytes] | None) -> bool:
-    """Whether a file can hold anything that a rule looks for."""
-    if words is None:
-        return True
-    lower = data.lower()
-    return any(word in lower for word in words)
