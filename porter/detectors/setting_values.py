@@ -1,0 +1,53 @@
+"""Environment settings whose value decides: paths of the CUDA toolkit, attention back ends and transports that only CUDA has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from porter.config import Config
+from porter.model import Fact, Hit
+from porter.parse import Parsed
+
+KINDS = ("docker", "yaml", "shell", "jenkins", "json", "make", "cmake", "python", "notebook", "bazel", "meson")
+CUDA_FOLDERS = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
+TOOLKIT_NAMES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDADIR", "CUDA_DIR", "CUDA_TOOLKIT_ROOT", "CUDAToolkit", "CUDNN_", "CUDA_INSTALL")
+CUDA_ATTENTION = ("FLASHINFER", "FLASHINFER_MLA", "FLASHMLA", "CUTLASS_MLA", "FLASH_ATTN_MLA", "XFORMERS")
+
+
+def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
+    """At most one hit of each rule a line."""
+    seen: set[tuple[str, int]] = set()
+    for fact in parsed.facts:
+        for hit in _hits(fact):
+            key = (hit.rule, hit.span.line)
+            if key not in seen:
+                seen.add(key)
+                yield hit
+
+
+def _hits(fact: Fact) -> Iterator[Hit]:
+    value = fact.detail.get("value", "")
+    if fact.kind == "env_var":
+        if fact.name == "VLLM_ATTENTION_BACKEND" and value.upper() in CUDA_ATTENTION:
+            yield _hit("vllm-attention-backend-variable", fact, f"sets {fact.name} to {value}")
+        if fact.name == "UCX_TLS" and "cuda" in value.lower():
+            yield _hit("ucx-cuda-transport", fact, f"sets {fact.name} to {value}")
+    toolkit = fact.name.startswith(TOOLKIT_NAMES)
+    if fact.kind in ("env_var", "cmake_var") and not toolkit and _in_cuda_folder(value):
+        yield _hit("cuda-install-path", fact, f"{fact.name} leads to {_folder(value)}")
+    elif fact.kind == "compile_flag" and fact.name.startswith(("-I", "-L", "-Wl,-rpath", "-isystem")) and _in_cuda_folder(fact.name):
+        yield _hit("cuda-install-path", fact, f"passes {fact.name}")
+
+
+def _in_cuda_folder(text: str) -> bool:
+    return any(folder in text for folder in CUDA_FOLDERS)
+
+
+def _folder(value: str) -> str:
+    """The part of a search path that names the toolkit."""
+    return next((part for part in value.replace(";", ":").split(":") if _in_cuda_folder(part)), value)[:120]
+
+
+def _hit(rule: str, fact: Fact, message: str) -> Hit:
+    return Hit(rule, fact.span, message, fact.name, rule, live=fact.live)
