@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from porter.config import Config
 from porter.detect import Matcher
 from porter.hipify import api, engine
-from porter.hipify.advice import hint
+from porter.hipify.advice import advice
 from porter.hipify.api import ApiName
 from porter.hipify.engine import Left, Options
 from porter.model import Confidence, Hit, Related
@@ -97,8 +97,9 @@ def _message(item: Left, entry: ApiName) -> str:
     if item.reason.startswith("legacy cuBLAS"):
         return f"{item.name} is the {item.reason}: include cublas_v2.h and pass one"
     gone = f", and CUDA {entry.cuda_removed} removed it" if entry.cuda_removed else ""
-    instead = hint(item.name)
-    return f"{item.name} ({entry.library}) has no HIP name{gone}" + (f": {instead}" if instead else "")
+    found = advice(item.name)
+    instead = f"; {'' if found.action == 'redesign' else 'instead: '}{found.hint}" if found.hint else ""
+    return f"{item.name} ({entry.library}) has no HIP name{gone}{instead}"
 
 
 def _confidence(item: Left, entry: ApiName) -> Confidence | None:

@@ -70,7 +70,7 @@ def wrap(masked: bytes, call: Call, rows: list[ArgumentEdit], edits: Edits) -> N
         elif row.edit == "insert" and count:
             text = row.text.encode()
             if row.argument < count:
-                edits.open(call.arguments[row.argument][0], text + b", ")
+                edits.put(call.arguments[row.argument][0], text + b", ")
             else:
                 edits.close(call.arguments[-1][1], b", " + text)
         elif row.edit == "replace" and row.argument < count:
@@ -83,11 +83,11 @@ def _drop(call: Call, argument: int, edits: Edits) -> None:
     """Takes an argument out together with the comma that parted it from its neighbour."""
     arguments = call.arguments
     if argument + 1 < len(arguments):
-        edits.replace(arguments[argument][0], arguments[argument + 1][0], b"")
+        edits.delete(arguments[argument][0], arguments[argument + 1][0])
     elif argument:
-        edits.replace(arguments[argument - 1][1], arguments[argument][1], b"")
+        edits.delete(arguments[argument - 1][1], arguments[argument][1])
     else:
-        edits.replace(*arguments[argument], b"")
+        edits.delete(*arguments[argument])
 
 
 class Moved(msgspec.Struct, frozen=True, gc=False):
@@ -103,9 +103,9 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
         if self.behind:
             edits.close(self.at, self.text)
         elif self.at == self.end:
-            edits.open(self.at, self.text)
+            edits.put(self.at, self.text)
         else:
-            edits.replace(self.at, self.end, self.text)
+            edits.delete(self.at, self.end)
 
 
 def reorder(call: Call, rows: list[ArgumentEdit], edits: Edits) -> list[Moved] | None:
@@ -129,5 +129,13 @@ def reorder(call: Call, rows: list[ArgumentEdit], edits: Edits) -> list[Moved] |
             at = call.arguments[-1][1]
             moved.append(Moved(at, at, b", " + text, behind=True))
         if row.edit == "move":
-            moved.append(Moved(start, call.arguments[last + 1][0] if last + 1 < count else call.close, b""))
+            moved.append(_gap(call, row.argument, last))
     return moved
+
+
+def _gap(call: Call, first: int, last: int) -> Moved:
+    """The removal of arguments together with a comma that would be left over."""
+    arguments = call.arguments
+    if last + 1 < len(arguments):
+        return Moved(arguments[first][0], arguments[last + 1][0], b"")
+    return Moved(arguments[first - 1][1] if first else arguments[first][0], arguments[last][1], b"")

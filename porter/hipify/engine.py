@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from porter.hipify import api, arguments, includes, launches, lexer
+from porter.hipify import api, arguments, includes, launches, lexer, neighbours
 from porter.hipify.choices import CAFFE2, Choice, Choices, Options, choices
 from porter.hipify.difference import diff
 from porter.hipify.edits import Edits
@@ -16,20 +16,11 @@ from porter.model import Span
 
 __all__ = ["Conversion", "Left", "Options", "convert", "diff"]
 
-_BEFORE = re.compile(rb"(?:(?P<member>(?<!\.)\.|->)|(?P<scope>::)|(?P<paste>##)|(?P<define>#[ \t]*(?:define|undef)[ \t]))[ \t\r\n]*\Z")
-_QUALIFIER = re.compile(rb"([A-Za-z_][\w\x80-\xff]*|>)\s*::\s*\Z")
-_SCOPE_AFTER = re.compile(rb"\s*::")
-_ALIAS = re.compile(rb"(?:using\s+namespace\s+(?:::\s*)?|namespace\s+\w+\s*=\s*(?:::\s*)?)\Z")
-_STATEMENT_WORDS = frozenset(
-    b"return throw else case do new delete const typename co_return co_yield sizeof typedef static extern inline constexpr "
-    b"volatile mutable friend public private protected virtual __device__ __host__ __global__ __shared__ __constant__".split()
-)
 _DEVICE_CODE = re.compile(rb"\b__(?:global|shared|device)__\b|<<<")
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _BODY = re.compile(rb"\s*(?:const\s*|noexcept\s*)*\{")
 _LAUNCH = re.compile(rb"<<<")
 _NEWLINE = re.compile(rb"\n")
-_WINDOW = 64
 
 
 class Left(msgspec.Struct, frozen=True, gc=False):
@@ -200,26 +191,10 @@ class _Run:
         return arguments.overload(wanted, call)
 
     def _stands_for_it(self, choice: Choice, start: int, end: int) -> bool:
-        """False for members, for names of other namespaces, for names that are defined or pasted here."""
-        window = _WINDOW
-        before = self.masked[max(0, start - window) : start]
-        while window < start and not before.strip():
-            window *= 8
-            before = self.masked[max(0, start - window) : start]
+        """Whether a name means CUDA's: not a member, not of another namespace, not defined or pasted here."""
         if choice.kind == "namespace":
-            return self._is_namespace(before, end)
-        match = _BEFORE.search(before)
-        if match is None or (match["define"] and choice.kind == "macro"):
-            return not self.masked.startswith(b"##", end)
-        if match["scope"]:
-            return _is_global(before)
-        return False
-
-    def _is_namespace(self, before: bytes, end: int) -> bool:
-        """Whether ``cub`` is the namespace: qualified by nothing, and followed by ``::`` or aliased or opened by using."""
-        if _BEFORE.search(before) and not _is_global(before):
-            return False
-        return bool(_SCOPE_AFTER.match(self.masked, end) or _ALIAS.search(before))
+            return neighbours.is_namespace(self.masked, start, end)
+        return neighbours.is_free(self.masked, start, end, choice.kind == "macro")
 
     def _launches(self) -> None:
         if self.options.launch != "ggl":
@@ -271,9 +246,3 @@ def _filled(row: api.ArgumentEdit, hip: api.Version) -> api.ArgumentEdit:
     if row.text != "{hip}":
         return row
     return msgspec.structs.replace(row, text=f"{hip[0]}{hip[1]:02d}")
-
-
-def _is_global(before: bytes) -> bool:
-    """Whether a ``::`` before a name names the global namespace rather than a namespace or class."""
-    match = _QUALIFIER.search(before)
-    return match is None or match[1] in _STATEMENT_WORDS
