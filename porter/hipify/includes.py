@@ -9,7 +9,7 @@ import msgspec
 from porter.hipify.edits import Edits
 
 RUNTIME = b"hip/hip_runtime.h"
-_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(\w+)", re.MULTILINE)
+_DIRECTIVE = re.compile(rb"^(?:\xef\xbb\xbf)?(?P<line>)[ \t]*#[ \t]*(?P<word>\w+)", re.MULTILINE)
 _PATH = re.compile(rb"[ \t]*([<\"])([^<>\"\r\n]*)[>\"]")
 _WORD = re.compile(rb"[ \t]+([A-Za-z_]\w*)")
 _BOM = b"\xef\xbb\xbf"
@@ -38,7 +38,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 def directives(masked: bytes) -> list[Event]:
     """Every directive of a masked text, in order."""
-    return [Event(match[1], match.start(), match.end()) for match in _DIRECTIVE.finditer(masked)]
+    return [Event(match["word"], match.start("line"), match.end()) for match in _DIRECTIVE.finditer(masked)]
 
 
 def include_at(masked: bytes, event: Event) -> Include | None:
