@@ -16,7 +16,7 @@ from porter.hipify import engine, perl
 from porter.hipify.live import live_lines
 from porter.kinds import decode, kind_of, looks_binary
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
-from porter.parse import Parsed, parser_of, python
+from porter.parse import Parsed, cuda, parser_of, python
 from porter.parse.python_words import words_of
 from porter.rules import RuleSet
 
@@ -99,9 +99,9 @@ class Auditor:
         source = self.load(entry)
         if isinstance(source, Problem) or _longest_line(source.data) > MAX_LINE:
             return Surveyed(entry.path, None)
-        if source.kind == "cxx" or (source.kind == "python" and not source.path.endswith("setup.py")):
+        if source.kind == "python" and not source.path.endswith("setup.py"):
             return Surveyed(entry.path, None)
-        parse = parser_of(source.kind)
+        parse = cuda.skim if source.kind == "cxx" else parser_of(source.kind)
         return Surveyed(entry.path, link.survey(parse(source)) if parse else None)
 
     def examine(self, entry: Entry) -> Examined:
@@ -128,6 +128,7 @@ class Auditor:
             what = f"the parser failed: {type(error).__name__}: {str(error)[:200]}"
             return Examined(source.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", source.path, 0, what),))
         parsed.facts = [f for f in parsed.facts if f.kind != "py_import" or f.name.split(".")[0] not in self.modules]
+        self.index.enrich(parsed)
         hits, problems = detect.detect(parsed, self.index, self.config, self.matcher, self.detectors)
         if source.origin is Origin.AMD:
             hits = [hit for hit in hits if hit.rule in self.amd_rules]
@@ -190,6 +191,7 @@ class Auditor:
         index = link.link([s for s in surveys if s is not None], self.config.defines)
         found: dict[str, dict[str, set[int]]] = {n: defaultdict(set) for n in files}
         for name, one in parsed.items():
+            index.enrich(one)
             hits, problems = detect.detect(one, index, self.config, self.matcher, self.detectors)
             if problems:
                 raise AssertionError(problems)

@@ -12,7 +12,8 @@ import tree_sitter
 
 from porter.model import Fact, Live, Problem, SourceFile, Span
 from porter.parse import Parsed, cuda_branches, cuda_lex, cuda_repair
-from porter.parse.cuda_facts import Captured, Place, capture, contexts, functions, language, text_of, to_facts, uses
+from porter.parse.cuda_context import contexts, functions
+from porter.parse.cuda_facts import Captured, Place, capture, language, text_of, to_facts, uses
 from porter.parse.guards import SourceGuards, guards_of
 
 MAX_NESTING = 2000
@@ -23,6 +24,8 @@ _SEPARATOR = re.compile(rb"[;{},]|\n[ \t]*#")
 _OPENING = re.compile(rb"[()\[\]{}]")
 _MACRO_NAME = re.compile(r"[A-Za-z_]\w*")
 _TESTS = frozenset(("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"))
+_INCLUDED = re.compile(rb'[<"]([^>"\n]+)[>"]')
+_DEFINED = re.compile(r"([A-Za-z_]\w*)(?:\(([^)]*)\))?")
 _SIMPLE_BODY = re.compile(rb"\s*(?:(?:0[xX])?[0-9a-fA-F.']*[uUlLfF]*|\(\s*-?\d+\s*\))\s*")
 
 
@@ -52,6 +55,29 @@ def parse(file: SourceFile) -> Parsed:
     facts.sort(key=lambda fact: (fact.span, fact.kind, fact.name))
     parsed.facts = _with_live(facts, guards)
     return parsed
+
+
+def skim(file: SourceFile) -> Parsed:
+    """The directives of a file and nothing else: for headers that no rule reads, but whose macros others use."""
+    masked = cuda_lex.mask(file.data)
+    lines = cuda_lex.directives(masked)
+    guards = guards_of(file.data, file.path, masked=masked)
+    facts = [*_directive_facts(file.data, lines), *_lexed_facts(file.data, lines)]
+    return Parsed(file, _with_live(sorted(facts, key=lambda fact: fact.span), guards), guards=guards)
+
+
+def _lexed_facts(data: bytes, lines: list[cuda_lex.Directive]) -> Iterator[Fact]:
+    for line in lines:
+        span = Span(line.line, 1, line.end, 1)
+        if line.word == "include":
+            match = _INCLUDED.search(data, line.start_byte, line.end_byte)
+            if match is not None:
+                yield Fact("include", match.group(1).decode("utf-8", "replace"), span, seen_by="lexer")
+        elif line.word == "define" and (named := _DEFINED.match(line.text)) is not None:
+            detail = {"value": line.text[named.end() :].strip()[:400]}
+            if named.group(2) is not None:
+                detail["params"] = named.group(2)
+            yield Fact("define", named.group(1), span, seen_by="lexer", detail=detail)
 
 
 def _refusal(data: bytes, masked: bytes) -> str:
@@ -97,7 +123,7 @@ def _facts_of(found: Captured, original: bytes, extra: dict[str, str]) -> Iterat
     for node in found.all("include"):
         path = text_of(found.slice(node)).strip('<>"')
         yield Fact("include", path, found.place.span(node), seen_by="tree-sitter", detail=extra)
-    ranges = functions(found, original)
+    ranges = functions(found.all("function"), original)
     ordered = sorted(uses(found), key=lambda use: use.node.start_byte)
     yield from to_facts(found, ordered, contexts(ranges), extra)
 

@@ -50,7 +50,6 @@ _SPACE = re.compile(r"\s+")
 _CHAIN = re.compile(r"[\w:]+(?:(?:\.|->)\w+)*")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _WORD = re.compile(rb"\w+")
-_DEVICE_WORD = re.compile(rb"__device__|__global__|[A-Z_0-9]*DEVICE[A-Z_0-9]*|[A-Z_0-9]*_D_INLINE|[A-Z_]*HOSTDEV\w*|[A-Z_]*_HD\b|DINLINE")
 _SKIPPED_PARENTS = frozenset(("preproc_def", "preproc_function_def", "preproc_params", "preproc_ifdef", "namespace_alias_definition"))
 
 
@@ -147,47 +146,6 @@ def plain_name(text: bytes) -> str:
 def text_of(raw: bytes) -> str:
     """Source text on one line, cut at MAX_TEXT bytes."""
     return " ".join(raw[:MAX_TEXT].decode("utf-8", "replace").replace("\\\n", " ").split())
-
-
-def context_of(header: bytes, plain: str = "host") -> str:
-    """Device or host, by the words before a function's body."""
-    return "device" if _DEVICE_WORD.search(header) else plain
-
-
-def functions(found: Captured, original: bytes) -> list[tuple[int, int, str]]:
-    """Byte ranges of functions and lambdas with their context; a lambda without words of its own inherits ("")."""
-    out = []
-    for node in found.all("function"):
-        body = node.child_by_field_name("body")
-        if body is None:
-            continue
-        start = node.start_byte
-        line = original.rfind(b"\n", 0, start) + 1
-        before = original[max(line, start - 200) : start] if node.type == "function_definition" else b""
-        header = before.rpartition(b"}")[2] + original[start : body.start_byte]
-        plain = "" if node.type == "lambda_expression" else "host"
-        out.append((node.start_byte, node.end_byte, context_of(header, plain)))
-    return sorted(out, key=lambda item: (item[0], -item[1]))
-
-
-def contexts(ranges: list[tuple[int, int, str]]) -> Callable[[int], str]:
-    """A lookup from a byte offset to its context; offsets must be asked in rising order."""
-    stack: list[tuple[int, str]] = []
-    position = 0
-
-    def at(offset: int) -> str:
-        nonlocal position
-        while position < len(ranges) and ranges[position][0] <= offset:
-            start, end, context = ranges[position]
-            while stack and stack[-1][0] <= start:
-                stack.pop()
-            stack.append((end, context or (stack[-1][1] if stack else "unknown")))
-            position += 1
-        while stack and stack[-1][0] <= offset:
-            stack.pop()
-        return stack[-1][1] if stack else "unknown"
-
-    return at
 
 
 @dataclass(slots=True)

@@ -28,7 +28,8 @@ _ATTRIBUTE = re.compile(rb"(?:INLINE|DEVICE|HOST|KERNEL_ATTR|_API|EXPORT|_UNROLL
 _LAMBDA = re.compile(rb"\]\s*((?:(?:__device__|__host__|__forceinline__|[A-Z_][A-Z0-9_]{2,60}+)\s*)+)(?=[({])")
 _MACRO_CALL = re.compile(rb"\b[A-Z][A-Z0-9_]{2,80}+[ \t]*\(")
 _PRIMITIVE = re.compile(
-    rb"(?<=[(,])(\s*)((?:unsigned[ \t]+)?(?:bool|char|short|int|long|float|double|void|unsigned|u?int(?:8|16|32|64)_t|size_t)[ \t]*\**)(?=\s*[,)])"
+    rb"(?<=[(,])(\s*)((?:unsigned[ \t]+)?(?:bool|char|short|int|long|float|double|void|unsigned|u?int(?:8|16|32|64)_t|size_t)"
+    rb"[ \t]*\**)(?=\s*[,)])"
 )
 _ALONE = re.compile(rb"^[A-Z_][A-Z0-9_]{2,80}+[ \t]*\(", re.MULTILINE)
 _AFTER = re.compile(rb"[ \t]*(?:\r?\n\s*|\Z)")
