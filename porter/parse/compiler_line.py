@@ -78,10 +78,10 @@ def library_of(text: str) -> str:
 _CUDA_FLAGS = re.compile(
     r"--?(?:gencode|generate-code|arch=(?:sm|compute)|gpu-architecture|gpu-code|code=(?:sm|compute)|ptxas-options|Xptxas|Xcompiler|Xfatbin|Xcudafe|"
     r"Xnvlink|use_fast_math|expt-|extended-lambda|maxrregcount|rdc|relocatable-device-code|lineinfo|generate-line-info|"
-    r"ccbin|compiler-bindir|cudart|default-stream|fatbin-options|compress-mode|prec-div|prec-sqrt|ftz|fmad|dlink|threads)"
+    r"ccbin|compiler-bindir|cudart|default-stream|fatbin-options|compress-mode|prec-div|prec-sqrt|ftz|fmad|dlink|threads|munsafe-fp-atomics)"
 )
 
 
 def is_cuda_flag(text: str) -> bool:
-    """Whether a flag is one of nvcc's own."""
+    """Whether a flag is one of nvcc's own, or AMD's -munsafe-fp-atomics, which a rule asks for."""
     return bool(_CUDA_FLAGS.match(text))
