@@ -101,6 +101,13 @@ def groups(parsed: Parsed) -> list[Group]:
     return sorted(found, key=lambda group: group.line)
 
 
+def all_groups(parsed: Parsed) -> list[Group]:
+    """Every conditional of a file, by line; who reads a branch is left open."""
+    lines = directives(mask(parsed.file.data))
+    unknown: list[bool | None] = [None] * len(lines)
+    return sorted(_all(lines, unknown, unknown), key=lambda group: group.line)
+
+
 def _asks_nvidia(names: frozenset[str]) -> bool:
     return any(ARCH.match(name) or VERSION.match(name) for name in names)
 

@@ -6,16 +6,19 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from porter.config import Config
 from porter.detectors import arch_branches, places
 from porter.detectors.arch_branches import Branch, Code, Group
-from porter.model import Confidence, Hit
+from porter.model import Confidence, Hit, Related
 from porter.parse import Parsed
 
 if TYPE_CHECKING:
     from porter.link import Index
 
 KINDS = ("cuda", "cxx")
+MAX_RELATED = 5
 STOPS = re.compile(
     r"\b(?:__trap|__builtin_trap|trap|assert|abort|static_assert|\w*NOT_IMPLEMENTED\w*|\w*UNREACHABLE\w*|__assert_fail|assertm)\b"
 )
@@ -36,7 +39,7 @@ def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     if not found:
         return []
     code = Code(parsed)
-    return [hit for group in found for hit in _hits(parsed, code, group, found)]
+    return [_with_launches(hit, parsed, group, index) for group in found for hit in _hits(parsed, code, group, found)]
 
 
 def _hits(parsed: Parsed, code: Code, group: Group, found: list[Group]) -> Iterator[Hit]:
@@ -44,12 +47,25 @@ def _hits(parsed: Parsed, code: Code, group: Group, found: list[Group]) -> Itera
         return  # the outer conditional decides already
     function = places.function_at(parsed, group.span)
     is_arch = any(arch_branches.ARCH.match(name) for name in group.names)
-    if is_arch and function is not None and not places.is_device(function):
+    if is_arch and function is not None and not places.is_device(parsed, function):
         return  # the host pass of CUDA has no __CUDA_ARCH__ either
     rule = _rule(parsed, code, group, function, is_arch)
     if rule:
         subject = next(name for name in sorted(group.names) if arch_branches.ARCH.match(name) or arch_branches.VERSION.match(name))
         yield Hit(rule, group.span, _message(code, group), subject, confidence=_confidence(group, function))
+
+
+def _with_launches(hit: Hit, parsed: Parsed, group: Group, index: Any) -> Hit:
+    """An empty kernel with the places that launch it; less sure where nobody does."""
+    function = places.function_at(parsed, group.span)
+    if hit.rule != "cuda-arch-empty-kernel" or function is None:
+        return hit
+    name = places.name_of(parsed, function)
+    launches = index.launches_of(name) if index is not None else ()
+    related = tuple(Related(path, launch.line, f"launches {name}") for path, launch in launches[:MAX_RELATED])
+    here = any(fact.kind == "launch" and fact.name.rpartition("::")[2] == name for fact in parsed.facts)
+    confidence = hit.confidence if related or here else Confidence.MEDIUM
+    return msgspec.structs.replace(hit, message=f"{name}: {hit.message}", related=related, confidence=confidence)
 
 
 def _inside(group: Group, outer: Group) -> bool:
@@ -77,7 +93,7 @@ def _rule(parsed: Parsed, code: Code, group: Group, function: Any, is_arch: bool
     if not is_arch:
         return "cuda-version-missing-code" if not _essence(ours) and not code.directives_of(group.amd) else "cuda-version-fallback"
     if function is not None and not _essence(ours) and lost and _is_whole_body(function, group):
-        return "cuda-arch-empty-kernel" if places.is_kernel(function) else "cuda-arch-missing-code"
+        return "cuda-arch-empty-kernel" if places.is_kernel(parsed, function) else "cuda-arch-missing-code"
     if _is_pass_test(group) and (_essence(ours) or code.directives_of(group.amd)):
         return "cuda-arch-device-pass"
     if not _essence(ours) and not code.directives_of(group.amd):

@@ -9,7 +9,7 @@ from typing import Any
 from porter.model import Span
 from porter.parse import Parsed
 
-DEVICE = re.compile(rb"\b(?:__device__|__global__)\b|\b\w*DEVICE\w*\b|\b(?:C10_HOST_DEVICE|DEV_INLINE|DI|HDI)\b")
+DEVICE = re.compile(rb"__global__|\b__\w*device\w*__|\b\w*(?:DEVICE|HOSTDEV|_D_INLINE|DINLINE)\w*\b|\b(?:\w+_HD|DEV_INLINE|DI|HDI)\b")
 FUNCTIONS = ("function_definition", "lambda_expression")
 
 
@@ -51,24 +51,38 @@ def function_at(parsed: Parsed, place: Span) -> Any:
     return found
 
 
-def head(function: Any) -> bytes:
-    """The text of a function before its body."""
+def head(parsed: Parsed, function: Any) -> bytes:
+    """The text of a function before its body, from the file itself: the tree may stand on a text with attributes blanked."""
+    data = parsed.file.data
+    start = function.start_byte
+    line = data.rfind(b"\n", 0, start) + 1
+    before = data[max(line, start - 200) : start].rpartition(b"}")[2]
     body = function.child_by_field_name("body")
-    text: bytes = function.text or b""
-    return text[: body.start_byte - function.start_byte] if body is not None else text
+    return before + data[start : body.start_byte if body is not None else function.end_byte]
 
 
-def is_device(function: Any) -> bool:
+def name_of(parsed: Parsed, function: Any) -> str:
+    """The plain name of a function."""
+    node = function.child_by_field_name("declarator")
+    for _ in range(12):
+        if node is None or node.type in ("identifier", "field_identifier"):
+            break
+        node = node.child_by_field_name("declarator") or node.child_by_field_name("name") or (node.named_children or [None])[0]
+    data = parsed.file.data
+    return data[node.start_byte : node.end_byte].decode("utf-8", "replace") if node is not None else ""
+
+
+def is_device(parsed: Parsed, function: Any) -> bool:
     """Whether the device compiles a function: __device__, __global__, or a macro with DEVICE in its name."""
-    return DEVICE.search(head(function)) is not None
+    return DEVICE.search(head(parsed, function)) is not None
 
 
-def is_kernel(function: Any) -> bool:
+def is_kernel(parsed: Parsed, function: Any) -> bool:
     """Whether a function is __global__."""
-    return b"__global__" in head(function)
+    return b"__global__" in head(parsed, function)
 
 
 def in_device_code(parsed: Parsed, place: Span) -> bool:
     """True inside a function that the device compiles."""
     function = function_at(parsed, place)
-    return function is not None and is_device(function)
+    return function is not None and is_device(parsed, function)

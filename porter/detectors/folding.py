@@ -1,0 +1,81 @@
+"""Constant folding for feature detectors: the number an expression stands for, from the file's own constants and the index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from porter.detectors import places
+from porter.model import Live
+from porter.parse import Parsed
+from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
+
+MAX_DEPTH = 8
+MAX_TEXT = 400
+
+
+def constants(parsed: Parsed) -> dict[str, str]:
+    """Constants of the file by name, as written; a name with two values in code that AMD reads is left out."""
+    kept: dict[str, str] | None = parsed.extra.get("folding_constants")
+    if kept is not None:
+        return kept
+    found: dict[str, set[str]] = {}
+    for fact in parsed.facts:
+        if fact.kind == "define" and "params" not in fact.detail and fact.live is not Live.NO:
+            found.setdefault(fact.name, set()).add(fact.detail.get("value", ""))
+    for name, value, node in named_values(parsed):
+        if parsed.live(node.start_point[0] + 1) is not Live.NO:
+            found.setdefault(name, set()).add(value)
+    kept = {name: values.pop() for name, values in found.items() if len(values) == 1}
+    parsed.extra["folding_constants"] = kept
+    return kept
+
+
+def named_values(parsed: Parsed) -> list[tuple[str, str, Any]]:
+    """Name, text and node of every constant with a value: constexpr, const, enumerators."""
+    if parsed.tree is None:
+        return []
+    kept: list[tuple[str, str, Any]] | None = parsed.extra.get("folding_named")
+    if kept is not None:
+        return kept
+    kept = []
+    for node in places.nodes(parsed.tree.root_node, ("declaration", "field_declaration", "enumerator")):
+        if node.type == "enumerator":
+            pairs = [(node.child_by_field_name("name"), node.child_by_field_name("value"))]
+        elif not any(child.text in (b"constexpr", b"const") for child in node.children if child.type == "type_qualifier"):
+            continue
+        elif node.type == "field_declaration":
+            pairs = [(node.child_by_field_name("declarator"), node.child_by_field_name("default_value"))]
+        else:
+            inits = [child for child in node.named_children if child.type == "init_declarator"]
+            pairs = [(init.child_by_field_name("declarator"), init.child_by_field_name("value")) for init in inits]
+        for name, value in pairs:
+            if name is not None and value is not None and name.child_count == 0:
+                kept.append((_text(name), _text(value), node))
+    parsed.extra["folding_named"] = kept
+    return kept
+
+
+def fold(parsed: Parsed, text: str, index: Any = None) -> int | None:
+    """The number an expression stands for, or None."""
+    value = _value(parsed, text, index, 0)
+    return value if isinstance(value, int) else None
+
+
+def _value(parsed: Parsed, text: str, index: Any, depth: int) -> Value:
+    if depth > MAX_DEPTH or not text or len(text) > MAX_TEXT:
+        return UNKNOWN
+
+    def lookup(name: str) -> Value:
+        own = constants(parsed).get(name)
+        if own is not None:
+            return _value(parsed, own, index, depth + 1)
+        constant = getattr(index, "constant", None)
+        found = constant(name, parsed.file.path) if constant is not None else None
+        return found if isinstance(found, int) else UNKNOWN
+
+    return evaluate(text, lookup)
+
+
+def _text(node: Any) -> str:
+    raw: bytes = node.text or b""
+    return raw.decode("utf-8", "replace")
