@@ -200,14 +200,12 @@ def _asked(file: File, config: Config, path: list[Node], sign: str) -> Iterator[
 def _report(file: File, config: Config, node: Node, shape: str, sign: str, numbers: list[int]) -> Iterator[Hit]:
     """A hit when the test holds on a target for a generation that the target is not."""
     threshold = numbers[0] // 10 if shape == "number" else numbers[0]
-    if shape == "number" and numbers[0] < 20 or not 3 <= threshold <= 12:
+    if shape == "number" and numbers[0] < 20 or not 8 <= threshold <= 12:
         return
     fooled = [target for target in config.targets if _fooled(target, shape, sign, numbers)]
     if not fooled or file.amd_only(node):
         return
-    generation = {7: "Volta", 8: "Ampere", 9: "Hopper", 10: "Blackwell", 11: "Blackwell", 12: "Blackwell"}.get(
-        threshold, "an older generation"
-    )
+    generation = {8: "Ampere", 9: "Hopper"}.get(threshold, "Blackwell")
     rule = HOPPER if threshold >= 9 else OLDER
     answers = ", ".join(f"{target} answers {capability(target)}" for target in fooled)
     subject = f"capability {sign} {'.'.join(map(str, numbers))}"

@@ -21,16 +21,19 @@ NAMES = ("torch.float8_e4m3fn", "torch.float8_e5m2")
 RULE = "torch-float8-ocp"
 FNUZ_TARGETS = ("gfx940", "gfx941", "gfx942")
 AWARE = (b"fnuz", b"fp8_dtype()", b"is_hip", b"is_rocm")
+COMPUTE = (b"scaled_mm", b"scaled_grouped_mm", b"import triton", b"torch.ops.")
 CONVERTERS = ("to", "type", "view", "empty", "zeros", "empty_like", "zeros_like", "full", "finfo", "randn", "quantize", "clamp")
 PASS = ("parenthesized_expression", "keyword_argument", "argument_list")
 
 
 def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
-    """Hits on conversions to and allocations in OCP fp8, in files that do not know of FNUZ; nothing without an MI300 target."""
+    """Hits on OCP fp8 tensors in files that compute with them and do not know of FNUZ; nothing without an MI300 target."""
     file = file_of(parsed)
     targets = tuple(target for target in config.targets if target in FNUZ_TARGETS)
     if file is None or not targets or any(word in file.source.lower for word in AWARE):
         return
+    if not any(word in file.source.lower for word in COMPUTE):
+        return  # storing and converting OCP values works everywhere
     for fact in file.facts("py_attr"):
         if fact.name in NAMES:
             node = _made(file, file.path(fact))

@@ -37,8 +37,10 @@ def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
         elif fact.kind == "py_attr" and fact.name == NAME:
             yield from _use(file, _whole(file.path(fact)), 0)
     if file.guards is not None:
-        for node in file.guards.refusals:
-            yield file.hit("python-refuses-amd", node, "leaves when the GPU is AMD's", "refusal")
+        for node, test in file.guards.refusals:
+            named_amd = any(word in file.source.text(test).lower() for word in ("hip", "rocm", "amd"))
+            rule = "python-refuses-amd" if named_amd else "python-requires-cuda-build"
+            yield file.hit(rule, node, f"leaves on AMD: {' '.join(file.source.text(test).split())[:80]}", "refusal")
 
 
 def _whole(path: list[Node]) -> list[Node]:
@@ -116,6 +118,9 @@ def _test(file: File, node: Node, path: list[Node]) -> Iterator[Hit]:
         return
     statement = next((n for n in reversed(path) if n.type in ("if_statement", "assert_statement")), None)
     refusals = file.guards.refusals if file.guards is not None and statement is not None else []
-    if statement is not None and any(statement.start_byte <= node.start_byte < statement.end_byte for node in refusals):
+    if statement is not None and any(statement.start_byte <= leaf.start_byte < statement.end_byte for leaf, _ in refusals):
         return
+    body = field(statement, "consequence") if statement is not None and statement.type == "if_statement" else None
+    if body is not None and file.source.data[body.start_byte : body.end_byte].strip() in (b"return", b"return None", b"return False"):
+        return  # a guard that keeps CUDA-only code away from AMD
     yield file.hit("torch-version-cuda-tested", node, "None on ROCm: the branch without a GPU is taken", NAME)

@@ -24,6 +24,7 @@ __all__ = ["KINDS", "WORDS", "detect"]
 
 WORDS = (b"num_stages",)
 RULE = "triton-stages-over-lds"
+PRUNED = "triton-autotune-list-pruned"
 LDS_BYTES = {"gfx950": 163_840, "gfx1250": 327_680}
 DEFAULT_LDS = 65_536
 ELEMENT_BYTES = 2
@@ -36,18 +37,37 @@ def lds_bytes(target: str) -> int:
 
 
 def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
-    """Hits on configurations with constant tile sizes and stages that cannot fit."""
+    """Hits on configurations with constant tile sizes and stages that cannot fit; lists for the autotuner count as one."""
     file = file_of(parsed)
     if file is None or b"triton" not in file.source.lower:
         return
     done: set[int] = set()
+    lists: dict[int, list[Hit | None]] = {}
     for fact in file.facts("py_arg"):
-        if not fact.name.startswith("num_stages="):
+        path = file.path(fact) if fact.name.startswith("num_stages=") else []
+        holder = _holder(path)
+        if holder is None or holder.id in done or file.amd_only(holder):
             continue
-        holder = _holder(file.path(fact))
-        if holder is not None and holder.id not in done and not file.amd_only(holder):
-            done.add(holder.id)
-            yield from _judge(file, config, holder)
+        done.add(holder.id)
+        hit = next(iter(_judge(file, config, holder)), None)
+        around = next((node for node in path[: path.index(holder)] if node.type == "list"), None)
+        if around is not None:
+            lists.setdefault(around.id, []).append(hit)
+        elif hit is not None:
+            yield hit
+    for choices in lists.values():
+        yield from _choices(choices)
+
+
+def _choices(choices: list[Hit | None]) -> Iterator[Hit]:
+    """An autotuner drops what does not fit: work only where nothing is left, else a note that the list was made for NVIDIA."""
+    over = [hit for hit in choices if hit is not None]
+    if len(over) == len(choices):
+        yield from over
+    elif over:
+        first = over[0]
+        message = f"{len(over)} of {len(choices)} configurations do not fit, the first: {first.message}"
+        yield Hit(PRUNED, first.span, message, "autotune list", live=first.live, targets=first.targets)
 
 
 def _holder(path: list[Node]) -> Node | None:

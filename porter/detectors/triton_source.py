@@ -23,6 +23,7 @@ AMD_OPCODE = re.compile(r"(v|s|ds|buffer|global|flat)_[a-z0-9_]+\b")
 PTX_OPCODE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_:]+)*")
 CONSTRAINT = re.compile(r"=?&?([a-z])\b")
 NVIDIA_LETTERS = frozenset("frlhdqn")
+SORTED_BY = (b"warp_size", b"warpsize", b"wavefront", b"max_threads_per_block")
 NVIDIA_FORMS = ("ptx", "cubin")
 
 
@@ -39,6 +40,7 @@ def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
             yield from _form(file, file.path(fact), fact.name)
     if b"triton" in file.source.lower and config.wave64_targets:
         yield from _warps(file, config)
+        yield from _too_many_warps(file, config)
 
 
 def _assembly(file: File, path: list[Node]) -> Iterator[Hit]:
@@ -108,6 +110,16 @@ def _form(file: File, path: list[Node], word: str) -> Iterator[Hit]:
     value = field(holder, "value") if holder is not None else None
     if holder is not None and value is not None and file.source.dotted(value).endswith(".asm"):
         yield file.hit("triton-ptx-of-kernel", holder, f'no "{word}" in the compiled kernel on AMD', "kernel.asm")
+
+
+def _too_many_warps(file: File, config: Config) -> Iterator[Hit]:
+    """`num_warps=32` and more: over 1,024 threads on 64 lanes, unless the file sorts its configurations by the warp size."""
+    if any(word in file.source.lower for word in SORTED_BY):
+        return
+    for fact in file.facts("py_arg"):
+        if fact.name in ("num_warps=32", "num_warps=64"):
+            message = f"{fact.name}: {int(fact.name[-2:]) * 64:,} threads on 64 lanes"
+            yield Hit("triton-num-warps-32", fact.span, message, fact.name, live=fact.live, targets=config.wave64_targets)
 
 
 def _warps(file: File, config: Config) -> Iterator[Hit]:

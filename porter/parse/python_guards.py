@@ -40,7 +40,7 @@ MAX_HINTS = 20_000
 class PythonGuards:
     """Dead stretches of a file on AMD, by byte; ``aware`` holds stretches that run on AMD only.
 
-    ``refusals`` are the statements with which the project itself turns AMD away (raise, assert, exit under a vendor test).
+    ``refusals`` are the statements with which the project turns AMD away (raise, assert, exit), each with the vendor test.
     """
 
     def __init__(self, source: Source) -> None:
@@ -48,7 +48,7 @@ class PythonGuards:
         self._source = source
         self._dead: list[tuple[int, int]] = []
         self._aware: list[tuple[int, int]] = []
-        self.refusals: list[Node] = []
+        self.refusals: list[tuple[Node, Node]] = []
 
     def at_byte(self, offset: int) -> Live:
         """Whether the code at a byte runs on AMD."""
@@ -92,7 +92,7 @@ def guards_of(source: Source) -> PythonGuards:
             _skipped(source, vendor, node, dead)
     guards._dead = _merged(dead)
     guards._aware = _merged(aware)
-    guards.refusals = [node for node in guards.refusals if guards.at_byte(node.start_byte) is Live.YES]
+    guards.refusals = [pair for pair in guards.refusals if guards.at_byte(pair[0].start_byte) is Live.YES]
     return guards
 
 
@@ -121,7 +121,7 @@ def _note(above: Node, below: Node, found: dict[int, Node]) -> None:
         (kind == "if_statement" and below.type not in ("block", "else_clause"))
         or (kind == "conditional_expression" and above.named_child_count == 3 and below == above.named_children[1])
         or (kind == "boolean_operator" and below == field(above, "left"))
-        or kind == "assert_statement"
+        or (kind == "assert_statement" and named(above)[:1] == [below])
         or (kind == "decorated_definition" and below.type == "decorator")
     ):
         found[above.id] = above
@@ -188,15 +188,15 @@ def _if_chain(
             if sure:
                 aware.append(_extent(body))
             if leaves:
-                _refusal(source, body, guards)
+                _refusal(source, body, condition or node, guards)
     if leaves:
         _rest(node, dead)
 
 
-def _refusal(source: Source, body: Node, guards: PythonGuards) -> None:
+def _refusal(source: Source, body: Node, test: Node, guards: PythonGuards) -> None:
     last = named(body)[-1]
     if last.type == "raise_statement" or (last.type == "expression_statement" and "exit" in source.text(last)[:12]):
-        guards.refusals.append(last)
+        guards.refusals.append((last, test))
 
 
 def _ternary(vendor: Vendor, node: Node, dead: list[tuple[int, int]], aware: list[tuple[int, int]]) -> None:
@@ -221,7 +221,7 @@ def _short_circuit(vendor: Vendor, node: Node, dead: list[tuple[int, int]]) -> N
 def _assertion(vendor: Vendor, node: Node, guards: PythonGuards, dead: list[tuple[int, int]]) -> None:
     test = named(node)
     if test and vendor.value(test[0]) is False:
-        guards.refusals.append(node)
+        guards.refusals.append((node, test[0]))
         _rest(node, dead)
 
 
