@@ -234,11 +234,11 @@ class _Run:
             return
         if not self.wants_runtime and not _DEVICE_CODE.search(self.masked):
             return
-        at = includes.place(self.masked, events)
+        at = lexer.outside(self.data, includes.place(self.masked, events))
         line = b"#include <" + includes.RUNTIME + b">" + includes.newline(self.data)
-        if at and self.data[at - 1 : at] != b"\n" and not self.data.startswith(b"\xef\xbb\xbf"):
+        if at and self.data[at - 1 : at] != b"\n" and self.data[:at] != includes.BOM:
             line = includes.newline(self.data) + line
-        self.edits.close(at, line)
+        self.edits.put(at, line)
 
 
 def _filled(row: api.ArgumentEdit, hip: api.Version) -> api.ArgumentEdit:

@@ -12,7 +12,7 @@ RUNTIME = b"hip/hip_runtime.h"
 _DIRECTIVE = re.compile(rb"^(?:\xef\xbb\xbf)?(?P<line>)[ \t]*#[ \t]*(?P<word>\w+)", re.MULTILINE)
 _PATH = re.compile(rb"[ \t]*([<\"])([^<>\"\r\n]*)[>\"]")
 _WORD = re.compile(rb"[ \t]+([A-Za-z_]\w*)")
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _INCLUDES = (b"include", b"include_next", b"import")
 _OPENERS = (b"if", b"ifdef", b"ifndef")
 _TURNS = (b"elif", b"else", b"elifdef", b"elifndef", b"endif")
@@ -81,7 +81,7 @@ def _guard(masked: bytes, events: list[Event]) -> int | None:
     if len(words) < 2 or (words[0].word, words[1].word) != (b"ifndef", b"define"):
         return None
     first, second = _WORD.match(masked, words[0].end), _WORD.match(masked, words[1].end)
-    if not first or not second or first[1] != second[1] or masked[: words[0].line].strip(_BOM + b" \t\r\n"):
+    if not first or not second or first[1] != second[1] or masked[: words[0].line].strip(BOM + b" \t\r\n"):
         return None
     inside = _line_end(masked, first.end())
     return inside if masked[inside : words[1].line].strip() else _line_end(masked, second.end())
@@ -89,7 +89,7 @@ def _guard(masked: bytes, events: list[Event]) -> int | None:
 
 def _after_licence(masked: bytes) -> int:
     """Offset of the first line that is not comment or blank; 0 (after a byte order mark) for a file without such a line."""
-    start = len(_BOM) if masked.startswith(_BOM) else 0
+    start = len(BOM) if masked.startswith(BOM) else 0
     match = _INK.search(masked, start)
     if match is None:
         return start

@@ -47,6 +47,16 @@ def mask(data: bytes) -> bytes:
     return b"".join(out)
 
 
+def outside(data: bytes, at: int) -> int:
+    """The offset itself, or the end of the comment or literal that it lies inside."""
+    for match in _OPAQUE.finditer(data):
+        if match.start() >= at:
+            break
+        if match.end() > at:
+            return match.end()
+    return at
+
+
 _WORD = re.compile(rb"[A-Za-z_][\w\x80-\xff]*")
 _WORD_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(0x80, 0x100))
 _FEW = 64
