@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -41,12 +42,18 @@ def _hits(fact: Fact) -> Iterator[Hit]:
 
 
 def _in_cuda_folder(text: str) -> bool:
-    return any(folder in text for folder in CUDA_FOLDERS)
+    return bool(_folder(text))
 
 
 def _folder(value: str) -> str:
-    """The part of a search path that names the toolkit."""
-    return next((part for part in value.replace(";", ":").split(":") if _in_cuda_folder(part)), value)[:120]
+    """The part of a search path, or of a flag list, that leads into the toolkit; empty for prose and other places."""
+    if any(blank in value for blank in " \t") and not value.lstrip().startswith("-"):
+        return ""
+    for part in re.split(r"[:;,\s]+", value[:2_000]):
+        bare = re.sub(r"^(?:-I|-L|-isystem|-Wl,-rpath[=,]?|-rpath=?)", "", part).strip("\"'")
+        if bare.startswith(CUDA_FOLDERS):
+            return bare[:120]
+    return ""
 
 
 def _hit(rule: str, fact: Fact, message: str) -> Hit:

@@ -7,8 +7,9 @@ import re
 from porter.model import Live, SourceFile
 from porter.parse import Parsed, compiler_line
 from porter.parse.call_tokens import tokens
+from porter.parse.command_line import read_flags
 from porter.parse.sheet import Sheet
-from porter.parse.shell_words import Word, names
+from porter.parse.shell_words import Word, commands, names
 
 _LABEL = re.compile(r"(@@?[\w.+~-]+)?(//[\w./+=-]*)?(:[\w./+=-]+)?")
 _FLAG_LISTS = names("copts cuda_copts nvcc_copts linkopts host_copts ptxas_opts ptxasopts defines local_defines cxxopts user_link_flags")
@@ -18,6 +19,9 @@ _EXTERNAL = names("http_archive git_repository bazel_dep new_git_repository new_
 def parse(file: SourceFile) -> Parsed:
     """Facts of BUILD, WORKSPACE, MODULE.bazel and .bzl files."""
     sheet = Sheet(file, "bazel")
+    if file.path.endswith(".bazelrc"):
+        _settings(sheet)
+        return sheet.parsed
     for token in tokens(sheet.text):
         if token.kind == "call":
             sheet.add("build_symbol", token.text, token.start, token.end)
@@ -38,3 +42,13 @@ def parse(file: SourceFile) -> Parsed:
             words = [Word(part, token.start, token.end) for part in text.split()[:50]]
             compiler_line.read_flags(sheet, words, Live.YES, everything=everything)
     return sheet.parsed
+
+
+def _settings(sheet: Sheet) -> None:
+    """A .bazelrc: each line is a command, perhaps with a configuration's name, and its flags."""
+    for command in commands(sheet.text):
+        if command.words and command.words[0].text[:1].isalpha():
+            name, _, configuration = command.words[0].text.partition(":")
+            if configuration:
+                sheet.add("command_flag", f"bazel {name} --config={configuration}", command.words[0].start, command.words[0].end)
+            read_flags(sheet, f"bazel {name}", command.words[1:], Live.YES)

@@ -38,7 +38,26 @@ def parse(file: SourceFile) -> Parsed:
         sheet.problem(unclosed, "CMake command is never closed; the rest of the file was not read")
     for command, live in zip(listed, lives(listed), strict=True):
         _read(sheet, command, live)
+    _reads(sheet, listed)
     return sheet.parsed
+
+
+def _reads(sheet: Sheet, listed: list[Command]) -> None:
+    """Variables that the file reads and nowhere sets, each at its first place in the build for AMD, or at its first place."""
+    settled = {fact.name for fact in sheet.parsed.facts if fact.kind == "cmake_var"}
+    first: dict[tuple[str, str], tuple[int, int, Live]] = {}
+    for command, live in zip(listed, lives(listed), strict=True):
+        if command.name in _QUIET:
+            continue
+        for argument in command.arguments:
+            for match in _READ.finditer(argument.text):
+                key = ("env_var" if match[1] == "ENV" else "cmake_var", match[2])
+                place = (argument.start + match.start(), argument.start + match.end(), live)
+                if key not in first or (first[key][2] is Live.NO and live is not Live.NO):
+                    first[key] = place
+    for (kind, name), (start, end, live) in first.items():
+        if kind == "env_var" or name not in settled:
+            sheet.add(kind, name, start, end, live, access="read")
 
 
 def _read(sheet: Sheet, command: Command, live: Live) -> None:
@@ -154,17 +173,15 @@ def _properties(sheet: Sheet, command: Command, live: Live) -> None:
 
 
 def _mentions(sheet: Sheet, command: Command, argument: Argument, live: Live) -> None:
-    """What any argument may hold: imported targets, variables read, generator expressions on the language, flags."""
+    """What any argument may hold: imported targets, generator expressions on the language, flags."""
     text = argument.text
     for match in _TARGET.finditer(text):
         if not text[: match.start()].endswith(("$", "@")):
             sheet.add("cmake_target", match[0], argument.start + match.start(), argument.start + match.end(), live)
-    for match in _READ.finditer(text):
-        kind = "env_var" if match[1] == "ENV" else "cmake_var"
-        sheet.add(kind, match[2], argument.start + match.start(), argument.start + match.end(), live, access="read")
     for match in _GENEX.finditer(text):
         sheet.add("cmake_command", f"genex:{match[1]}", argument.start + match.start(), argument.start + match.end(), live)
-    if command.name in _FLAG_COMMANDS and "-" in text:
+    operation = command.arguments[0].text if command.name in ("list", "string") else "APPEND"
+    if command.name in _FLAG_COMMANDS and operation in ("APPEND", "PREPEND", "INSERT", "CONCAT", "JOIN") and "-" in text:
         _flags(sheet, command, argument, live)
 
 

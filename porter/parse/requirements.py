@@ -18,12 +18,18 @@ def parse(file: SourceFile) -> Parsed:
     """Facts of a requirements file; a line that can't be read is one problem and the rest goes on."""
     sheet = Sheet(file, "requirements")
     lines = _logical_lines(sheet.text)
+    section = ""
     for number, (start, text) in enumerate(lines):
         bare = _COMMENT.sub("", text).strip().lstrip("\ufeff")
+        if bare.startswith("[") and bare.endswith("]"):  # requires.txt of an egg: [extra:marker]
+            section = bare[1:-1].partition(":")[2]
+            continue
         if not bare or bare.startswith("#"):
             continue
+        if section and ";" not in bare:
+            bare = f"{bare} ; {section}"
         begin = start + len(text) - len(text.lstrip("\ufeff \t"))
-        end = begin + len(bare.split("\n")[0].rstrip("\\ \t\r"))
+        end = begin + len(_COMMENT.sub("", text).strip().split("\n")[0].rstrip("\\ \t\r"))
         _read_line(sheet, bare, begin, end, _pinned_by(lines, number))
     return sheet.parsed
 

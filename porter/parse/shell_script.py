@@ -73,7 +73,8 @@ def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str], rea
                 sheet.add("env_var", name, word.start, word.end, live, "host", value=value, access="set" if exported else "assign")
     for word in command.words + command.redirects if reads else []:
         for match in _READ.finditer(word.text[:2_000]):
-            if match[1] not in assigned:
+            if match[1] not in assigned and match[1] not in known:
+                known[match[1]] = ""
                 sheet.add("env_var", match[1], word.start, word.end, live, "host", access="read")
     if words:
         read_command(sheet, Invocation(words, live, known))
