@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from porter.config import Config
 from porter.detectors.python_scope import KINDS, File, file_of
-from porter.model import Hit
+from porter.model import Hit, Live
 from porter.parse import Parsed
 from porter.parse.python_tree import field
 
@@ -22,7 +24,7 @@ RULE = "torch-float8-ocp"
 FNUZ_TARGETS = ("gfx940", "gfx941", "gfx942")
 AWARE = (b"fnuz", b"fp8_dtype()", b"is_hip", b"is_rocm")
 COMPUTE = (b"scaled_mm", b"scaled_grouped_mm", b"import triton", b"torch.ops.")
-CONVERTERS = ("to", "type", "view", "empty", "zeros", "empty_like", "zeros_like", "full", "finfo", "randn", "quantize", "clamp")
+CONVERTERS = ("to", "type", "empty", "zeros", "empty_like", "zeros_like", "full")
 PASS = ("parenthesized_expression", "keyword_argument", "argument_list")
 
 
@@ -34,12 +36,17 @@ def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
         return
     if not any(word in file.source.lower for word in COMPUTE):
         return  # storing and converting OCP values works everywhere
-    for fact in file.facts("py_attr"):
-        if fact.name in NAMES:
-            node = _made(file, file.path(fact))
-            if node is not None and not file.amd_only(node):
-                hit = file.hit(RULE, node, f"{fact.name} is not what {', '.join(targets)} computes in", fact.name)
-                yield Hit(hit.rule, hit.span, hit.message, hit.subject, live=hit.live, targets=targets)
+    if file.made_for_amd:
+        return
+    found = [(fact, node) for fact in file.facts("py_attr") if fact.name in NAMES and (node := _made(file, file.path(fact))) is not None]
+    found = [(fact, node) for fact, node in found if not file.amd_only(node)]
+    for live in (Live.YES, Live.NO):  # one hit a file: the type is one decision
+        same = [(fact, node) for fact, node in found if (fact.live is Live.NO) == (live is Live.NO)]
+        if same:
+            fact, node = same[0]
+            more = f", {len(same)} times in this file" if len(same) > 1 else ""
+            hit = file.hit(RULE, node, f"{fact.name} is not what {', '.join(targets)} computes in{more}", fact.name)
+            yield msgspec.structs.replace(hit, targets=targets)
 
 
 def _made(file: File, path: list[Node]) -> Node | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from porter.model import Fact, Hit, Live
+from porter.model import Confidence, Fact, Hit, Live
 from porter.parse import Parsed
 from porter.parse.python_guards import PythonGuards
 from porter.parse.python_tree import Source, field, inside, named
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 KINDS = ("python", "notebook")
 SCOPES = ("function_definition", "module", "lambda")
 MAX_USES = 400
+TEST_PATH = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py\Z")
+NVIDIA_PATH = re.compile(
+    r"flashinfer|flash_?mla|cutlass|trtllm|cute_?dsl|deep_?gemm|nvfp4|hopper|blackwell|sm(90|100|120)|(^|[/_])(nvidia|cuda)([/_.]|\Z)"
+)
+AMD_PATH = re.compile(r"(^|[/_])(amd|rocm|hip|aiter)([/_.]|\Z)")
 
 
 class File:
@@ -52,7 +57,24 @@ class File:
 
     def hit(self, rule: str, node: Node, message: str = "", subject: str = "") -> Hit:
         """A hit at a node."""
-        return Hit(rule, self.source.span(node), message, subject, live=self.live(node))
+        doubt = self.guards is not None and self.guards.doubtful(node.start_byte)
+        low = Confidence.LOW if doubt or self.made_for_nvidia or self.is_test else None
+        return Hit(rule, self.source.span(node), message, subject, live=self.live(node), confidence=low)
+
+    @property
+    def is_test(self) -> bool:
+        """True for test files: what fails there stops no user."""
+        return TEST_PATH.search(self.parsed.file.path) is not None
+
+    @property
+    def made_for_nvidia(self) -> bool:
+        """True for a file whose path says that it serves an NVIDIA-only library or GPU, and so may never be reached on AMD."""
+        return NVIDIA_PATH.search(self.parsed.file.path.lower()) is not None
+
+    @property
+    def made_for_amd(self) -> bool:
+        """True for a file whose path says that it is AMD's side."""
+        return AMD_PATH.search(self.parsed.file.path.lower()) is not None
 
 
 def file_of(parsed: Parsed) -> File | None:

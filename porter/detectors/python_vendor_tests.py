@@ -37,10 +37,19 @@ def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
         elif fact.kind == "py_attr" and fact.name == NAME:
             yield from _use(file, _whole(file.path(fact)), 0)
     if file.guards is not None:
-        for node, test in file.guards.refusals:
-            named_amd = any(word in file.source.text(test).lower() for word in ("hip", "rocm", "amd"))
-            rule = "python-refuses-amd" if named_amd else "python-requires-cuda-build"
-            yield file.hit(rule, node, f"leaves on AMD: {' '.join(file.source.text(test).split())[:80]}", "refusal")
+        yield from _refusals(file)
+
+
+def _refusals(file: File) -> Iterator[Hit]:
+    """Leaving under a test for AMD, or for want of CUDA; a test for both vendors, or for a third one, is neither."""
+    for node, test in file.guards.refusals if file.guards is not None else ():
+        text = " ".join(file.source.text(test).split())
+        amd = any(word in text.lower() for word in ("hip", "rocm", "amd"))
+        nvidia = any(word in text.lower() for word in ("cuda", "nvidia"))
+        if amd and nvidia or not (amd or nvidia) or "xpu" in text:
+            continue
+        rule = "python-refuses-amd" if amd else "python-requires-cuda-build"
+        yield file.hit(rule, node, f"leaves on AMD: {text[:80]}", "refusal")
 
 
 def _whole(path: list[Node]) -> list[Node]:
@@ -77,9 +86,14 @@ def _use(file: File, path: list[Node], hops: int) -> Iterator[Hit]:
             yield file.hit("torch-version-cuda-parsed", path[-3], "calls a method of None on ROCm", NAME)
     elif hops == 0:
         for name, place in assigned_names(file.source, path, node):
-            for use in uses(file.source, scope_of(path), name) if place < 0 else ():
-                if use[-1].start_byte > node.end_byte:
+            later = [use for use in uses(file.source, scope_of(path), name) if use[-1].start_byte > node.end_byte] if place < 0 else []
+            if not any(_is_target(use) for use in later):  # a second assignment may be the default for None
+                for use in later:
                     yield from _use(file, use, 1)
+
+
+def _is_target(use: list[Node]) -> bool:
+    return len(use) > 1 and use[-2].type == "assignment" and use[-1] == field(use[-2], "left")
 
 
 def _is_condition(node: Node, parent: Node) -> bool:
@@ -98,23 +112,35 @@ def _parses(file: File, path: list[Node]) -> bool:
 
 def _tested_before(file: File, path: list[Node]) -> bool:
     """True where an enclosing or preceding test of the same value keeps None away."""
+    word = file.source.text(path[-1]).encode() if path[-1].type == "identifier" else b"version.cuda"
     for above, below in zip(path, path[1:], strict=False):
         if above.type in ("if_statement", "elif_clause", "conditional_expression"):
             test = field(above, "condition") or (above.named_children[1] if above.named_child_count > 2 else None)
-            if test is not None and below != test and b"version.cuda" in file.source.data[test.start_byte : test.end_byte]:
+            if test is not None and below != test and word in file.source.data[test.start_byte : test.end_byte]:
                 return True
         if above.type == "boolean_operator" and below == field(above, "right"):
             left = field(above, "left")
-            if left is not None and b"version.cuda" in file.source.data[left.start_byte : left.end_byte]:
+            if left is not None and word in file.source.data[left.start_byte : left.end_byte]:
                 return True
         if above.type == "try_statement" and below == field(above, "body"):
             return True
     return False
 
 
+def _handles_none(file: File, node: Node, path: list[Node]) -> bool:
+    """`x or "default"`, and `x is not None and f(x)`: None is thought of, and no GPU feature hangs on it."""
+    word = file.source.text(path[-1]) if path[-1].type == "identifier" else "version.cuda"
+    for above in reversed(path):
+        if above.type == "boolean_operator":
+            right = field(above, "right")
+            text = file.source.text(right) if right is not None else ""
+            return right is not None and (right.type in ("string", "none") or word in text)
+    return False
+
+
 def _test(file: File, node: Node, path: list[Node]) -> Iterator[Hit]:
     """A test of the value, unless the function or the file also asks for AMD, or leaves there (told as a refusal)."""
-    if any(word in file.source.lower for word in AWARE):
+    if any(word in file.source.lower for word in AWARE) or _handles_none(file, node, path):
         return
     statement = next((n for n in reversed(path) if n.type in ("if_statement", "assert_statement")), None)
     refusals = file.guards.refusals if file.guards is not None and statement is not None else []

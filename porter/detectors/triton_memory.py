@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from porter.config import Config
 from porter.detectors.python_scope import KINDS, File, file_of
 from porter.model import Hit
@@ -105,7 +107,7 @@ def _judge(file: File, config: Config, holder: Node) -> Iterator[Hit]:
         + ", ".join(f"{target} has {lds_bytes(target):,}" for target in over),
         f"{m}x{n}x{k}, {stages} stages",
     )
-    yield Hit(hit.rule, hit.span, hit.message, hit.subject, live=hit.live, targets=over)
+    yield msgspec.structs.replace(hit, targets=over)
 
 
 def _take(numbers: dict[str, int], name: str, value: int) -> None:

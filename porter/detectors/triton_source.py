@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from porter.config import Config
 from porter.detectors.python_scope import KINDS, File, assigned_names, file_of, uses
 from porter.model import Hit
@@ -38,7 +40,7 @@ def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
     for fact in file.facts("py_string"):
         if fact.name in NVIDIA_FORMS:
             yield from _form(file, file.path(fact), fact.name)
-    if b"triton" in file.source.lower and config.wave64_targets:
+    if (b"import triton" in file.source.lower or b"from triton" in file.source.lower) and config.wave64_targets:
         yield from _warps(file, config)
         yield from _too_many_warps(file, config)
 
@@ -138,4 +140,4 @@ def _warps(file: File, config: Config) -> Iterator[Hit]:
         if sign is not None and sign.type == "*" and others and file.source.text(others[0]) == "32" and not file.amd_only(parent):
             done.add(parent.id)
             hit = file.hit("triton-warps-times-32", parent, "a warp has 64 lanes on gfx9", "num_warps * 32")
-            yield Hit(hit.rule, hit.span, hit.message, hit.subject, live=hit.live, targets=config.wave64_targets)
+            yield msgspec.structs.replace(hit, targets=config.wave64_targets)

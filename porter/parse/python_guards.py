@@ -5,6 +5,7 @@ Reading order: `python_vendor.py` says what a condition is worth on AMD, this mo
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ LEAVES = ("return_statement", "raise_statement", "continue_statement", "break_st
 STOPPING_CALLS = ("pytest.skip", "sys.exit", "exit", "os._exit", "unittest.SkipTest", "self.skipTest")
 BLOCKS = ("block", "module")
 MAX_HINTS = 20_000
+MAX_NAMES = 200
+CALLED = re.compile(rb"(?<!\w)([A-Za-z_]\w{2,80})\(")
 
 
 class PythonGuards:
@@ -48,6 +51,7 @@ class PythonGuards:
         self._source = source
         self._dead: list[tuple[int, int]] = []
         self._aware: list[tuple[int, int]] = []
+        self._doubtful: list[tuple[int, int]] = []
         self.refusals: list[tuple[Node, Node]] = []
 
     def at_byte(self, offset: int) -> Live:
@@ -57,6 +61,10 @@ class PythonGuards:
     def amd_only(self, offset: int) -> bool:
         """True where only AMD machines come: the author has thought of them."""
         return _within(self._aware, offset)
+
+    def doubtful(self, offset: int) -> bool:
+        """True in functions that this file calls from dead code only; other files may still call them."""
+        return _within(self._doubtful, offset)
 
     def at(self, line: int) -> Live:
         """Whether the first thing on a line of the file's text runs on AMD."""
@@ -92,6 +100,7 @@ def guards_of(source: Source) -> PythonGuards:
             _skipped(source, vendor, node, dead)
     guards._dead = _merged(dead)
     guards._aware = _merged(aware)
+    guards._doubtful = _merged(_called_from_dead(source, guards))
     guards.refusals = [pair for pair in guards.refusals if guards.at_byte(pair[0].start_byte) is Live.YES]
     return guards
 
@@ -125,6 +134,22 @@ def _note(above: Node, below: Node, found: dict[int, Node]) -> None:
         or (kind == "decorated_definition" and below.type == "decorator")
     ):
         found[above.id] = above
+
+
+def _called_from_dead(source: Source, guards: PythonGuards) -> list[tuple[int, int]]:
+    """Functions whose every mention in the file, beside the definition, is in dead code."""
+    names = {m.group(1) for start, end in guards._dead for m in CALLED.finditer(source.data, start, end)}
+    out: list[tuple[int, int]] = []
+    for name in sorted(names)[:MAX_NAMES]:
+        defined = re.search(rb"(?m)^[ \t]*def " + name + rb"\(", source.data)
+        if defined is None:
+            continue
+        mentions = [m.start() for m in re.finditer(rb"(?<!\w)" + name + rb"(?!\w)", source.data)]
+        others = [at for at in mentions if not defined.start() <= at < defined.end()]
+        if others and all(guards.at_byte(at) is Live.NO for at in others):
+            function = next((node for node in source.path(defined.end() - 1) if node.type == "function_definition"), None)
+            out += [_extent(function)] if function is not None else []
+    return out
 
 
 def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -188,7 +213,7 @@ def _if_chain(
             if sure:
                 aware.append(_extent(body))
             if leaves:
-                _refusal(source, body, condition or node, guards)
+                _refusal(source, body, test or condition or node, guards)
     if leaves:
         _rest(node, dead)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SEEN_BY = "tree-sitter-python"
 FORGIVING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException", "OSError", "RuntimeError")
+WRAPPED = {"tl": "triton.language", "triton": "triton", "gl": "triton.experimental.gluon.language"}
 PROBES = ("importlib.util.find_spec", "importlib.metadata.version", "importlib.metadata.distribution", "pkg_resources.get_distribution")
 LOADERS = ("importlib.import_module", "__import__", "pytest.importorskip")
 
@@ -49,6 +50,8 @@ def _names(source: Source, node: Node) -> list[tuple[str, Node]]:
             continue
         name = source.text(target)
         full = f"{base}.{name}" if base and not base.endswith(".") else base + name
+        if "triton" in base and name in WRAPPED:  # from vllm.triton_utils import tl, triton
+            full = WRAPPED[name]
         if alias is not None:
             source.aliases.setdefault(source.text(alias), full)
         elif module is not None:

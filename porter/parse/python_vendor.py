@@ -165,11 +165,11 @@ class Vendor:
         return None
 
     def _cuda_test(self, head: str, called: bool) -> bool | None:
-        """`is_cuda`: false of a platform, true of a tensor, and of a bare name only where the file knows AMD too."""
+        """`is_cuda`: false of a platform, unknown of a tensor, and of a bare name only where the file knows AMD too."""
         if "platform" in head.lower():
             return False
-        if head and not called and not head.startswith((".", "self")):
-            return True
+        if head and not called:
+            return None  # a tensor's attribute: true or false by tensor, not by vendor
         return False if self._knows_amd else None
 
     def _definition(self, name: str, nest: int) -> bool | None:
