@@ -17,7 +17,7 @@ from porter.render import html
 class Page(HTMLParser):
     """Collects elements, ids, links, scripts and text of a page, and fails on a tag that is not closed in order."""
 
-    VOID = {"meta", "input", "br", "rect", "path"}
+    VOID = {"meta", "input", "br", "wbr", "rect", "path"}
 
     def __init__(self, text):
         super().__init__()
@@ -107,7 +107,7 @@ def test_headline_numbers_are_those_of_the_lists():
     text = " ".join(" ".join(Page(html.render(make_report())).text).split())
     assert "Effort 68 h median; eight times in ten between 31–130 h . Plan with 100 h." in text
     assert "Blockers 2 of 6 findings under 4 rules." in text
-    assert "No hand work 87 % of 480 CUDA lines need no hand work; 84 % of CUDA names are converted" in text
+    assert "No hand work 91 % of 480 CUDA lines need no hand work; 84 % of CUDA names are converted" in text
     assert "Sum 6 61 h 15–230 h" in text
     assert "Grade C" in text and "No tests were found." in text
 

@@ -80,8 +80,10 @@ def _trimmed(text: str, start: int, end: int) -> Excerpt:
     joined = "\n".join(out)
     if finish <= begin and end > start:
         finish = len(joined)
+    line_end = joined.find("\n", begin)
+    finish = min(finish, line_end) if line_end >= 0 else finish  # a mark over many lines would mark nothing
     whole = not joined[:begin].strip() and not joined[finish:].strip()
-    return Excerpt(joined, 0, 0) if whole else Excerpt(joined, begin, min(finish, len(joined)))
+    return Excerpt(joined, 0, 0) if whole or finish <= begin else Excerpt(joined, begin, min(finish, len(joined)))
 
 
 def highlight(text: str, language: str, start: int = 0, end: int = 0) -> Markup:

@@ -11,7 +11,7 @@ from typing import Any
 
 import jinja2
 import msgspec
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from porter.model import CATEGORIES, Finding, Report, Rule
 from porter.render import charts, code, island, numbers, summary
@@ -55,7 +55,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True, lstrip_blocks=True, finalize=_finalize, keep_trailing_newline=False,
     )  # fmt: skip
     env.filters.update(
-        hours=numbers.hours, spread=numbers.spread, count=numbers.count, line=one_line, plural=numbers.plural,
+        hours=numbers.hours, spread=numbers.spread, count=numbers.count, line=one_line, path=_path, plural=numbers.plural,
         category=lambda name: CATEGORY_NAMES.get(name, name), action=lambda action: ACTIONS[str(action)],
         paragraphs=_paragraphs, origin=lambda name: ORIGIN_WORDS.get(name, name),
     )  # fmt: skip
@@ -65,6 +65,11 @@ def _environment() -> jinja2.Environment:
 def _finalize(value: Any) -> Any:
     """Every text that a template prints loses its control characters; markup made by this package stays as it is."""
     return block(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _path(path: str) -> Markup:
+    """A path that may break after its slashes."""
+    return Markup("/<wbr>").join(escape(part) for part in one_line(path).split("/"))
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -160,13 +165,22 @@ def _sections(groups: Sequence[RuleGroup], anchors: dict[int, str]) -> list[Sect
     out = []
     for group in groups:
         room = min(SHOWN_RULE, max(SHOWN_MIN, left))
-        places = tuple(
-            Place(f, anchors[at + i], code.finding_code(f), summary.remark(group.rule, f)) for i, f in enumerate(group.findings[:room])
-        )
+        places = _places(group, room, anchors, at)
         at += len(group.findings)
         left -= len(places)
         out.append(Section(group, places, _example(group.rule)))
     return out
+
+
+def _places(group: RuleGroup, room: int, anchors: dict[int, str], at: int) -> tuple[Place, ...]:
+    """The first places of a group; a remark that only repeats the one above is left out."""
+    out = []
+    said = ""
+    for i, finding in enumerate(group.findings[:room]):
+        remark = summary.remark(group.rule, finding)
+        out.append(Place(finding, anchors[at + i], code.finding_code(finding), "" if remark == said else remark))
+        said = remark
+    return tuple(out)
 
 
 def _example(rule: Rule) -> tuple[Markup, Markup] | None:

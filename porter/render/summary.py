@@ -173,10 +173,17 @@ def insights_of(report: Report, category: str) -> tuple[RuleGroup, ...]:
 
 
 def untouched(report: Report) -> tuple[float, float] | None:
-    """CUDA lines that need no hand work, and all CUDA lines; None where the repository has no CUDA lines."""
+    """CUDA lines that need no hand work, and all CUDA lines; None where the repository has no CUDA lines.
+
+    The estimate's hand lines count every language, in proportion to hours; CUDA's part is that of the findings in CUDA files.
+    """
     if not report.cuda_lines:
         return None
-    return max(0.0, report.cuda_lines - report.estimate.hand_lines.p50), float(report.cuda_lines)
+    cuda = {record.path for record in report.files if record.kind == "cuda"}
+    everywhere = sum(finding.effort_hours.likely for finding in report.findings)
+    there = sum(finding.effort_hours.likely for finding in report.findings if finding.path in cuda)
+    by_hand = report.estimate.hand_lines.p50 * (there / everywhere if everywhere else 1.0)
+    return max(0.0, report.cuda_lines - by_hand), float(report.cuda_lines)
 
 
 def names_share(report: Report) -> tuple[int, int] | None:
@@ -218,9 +225,12 @@ def _verdict(report: Report) -> str:
         return f"{known} was found that needs work for {where}."
     effort = report.estimate.hours
     already = f"{name} already builds for AMD GPUs, as its own code shows; " if report.already_ported else f"{name}: "
+    still = "what was found still asks for about" if report.already_ported else "about"
     if effort.p50 <= 0:
         return f"{already}no hand work for {where} was found beyond {numbers.plural(len(report.findings), 'place')} to check."
-    text = f"{already}about {numbers.long_hours(effort.p50)} of work to run on {where} (eight times in ten between {numbers.band(effort)})"
+    text = (
+        f"{already}{still} {numbers.long_hours(effort.p50)} of work to run on {where} (eight times in ten between {numbers.band(effort)})"
+    )
     return f"{text}, {_mainly(report)}."
 
 

@@ -58,7 +58,13 @@
 
   const codePoints = (text, index) => [...text].slice(0, index).join("").length; // Python counts code points, scripts UTF-16
 
-  function place(index) {
+  function hours(minutes) { // two significant digits, as everywhere in the report
+    const round = (value) => Number(value.toPrecision(2));
+    if (round(minutes) < 1) return "< 1 min";
+    return round(minutes) < 60 ? round(minutes) + " min" : round(minutes / 60).toLocaleString("en") + " h";
+  }
+
+  function place(index, before) {
     const d = load();
     const row = d.rows[index];
     const path = d.paths[row[R.path]];
@@ -74,7 +80,8 @@
     if (d.confidences[row[R.confidence]] !== "high") tag(d.confidences[row[R.confidence]] + " confidence");
     if (row[R.old]) tag("unchanged");
     item.append(at);
-    if (d.messages[row[R.message]]) item.append(element("p", "msg", d.messages[row[R.message]]));
+    if (row[R.minutes]) at.append(" ", element("span", "cost", hours(row[R.minutes])));
+    if (d.messages[row[R.message]] && (before === undefined || d.rows[before][R.message] !== row[R.message])) item.append(element("p", "msg", d.messages[row[R.message]]));
     const pre = element("pre");
     pre.tabIndex = 0;
     const text = row[R.code];
@@ -95,25 +102,29 @@
   const worst = (rule) => $("summary .sev", sections[rule]).textContent;
   const rowsOf = (rule) => (visible ? visible[rule] : load().byRule[rule]);
 
-  function fill(rule, wanted) {
+  // The list of a section shows the rows from data-from on; data-stale says that what it shows is not what passes the filters.
+  function fill(rule, wanted, from) {
     const section = sections[rule];
     const rows = rowsOf(rule);
     const list = $(".places", section);
-    const shown = Math.min(rows.length, wanted);
-    const have = section.dataset.stale ? 0 : list.children.length;
-    if (section.dataset.stale) list.replaceChildren();
+    if (section.dataset.stale || from !== undefined) list.replaceChildren();
     delete section.dataset.stale;
+    const first = from !== undefined ? from : list.children.length ? Number(section.dataset.from || 0) : 0;
+    section.dataset.from = first;
     const part = document.createDocumentFragment();
-    for (let i = have; i < shown; i++) part.append(place(rows[i]));
+    const last = Math.min(rows.length, first + wanted);
+    for (let i = first + list.children.length; i < last; i++) part.append(place(rows[i], i > first ? rows[i - 1] : undefined));
     list.append(part);
-    more(section, rows.length - Math.max(shown, have));
+    more(section, rows.length - first - list.children.length, first);
   }
 
-  function more(section, left) {
+  function more(section, left, earlier) {
     const line = $(".more", section);
-    line.hidden = left <= 0;
-    $("span", line).textContent = left === 1 ? "1 more place" : left.toLocaleString("en") + " more places";
-    $("button", line).hidden = false;
+    line.hidden = left <= 0 && !earlier;
+    const words = (n, which) => n.toLocaleString("en") + " " + which + (n === 1 ? " place" : " places");
+    $("span", line).textContent = [earlier && words(earlier, "earlier"), left > 0 && words(left, "more")].filter(Boolean).join(", ");
+    $("button.next", line).hidden = left <= 0;
+    $("button.first", line).hidden = !earlier;
   }
 
   function haystack(row) {
@@ -210,11 +221,13 @@
     const rule = d.rows[index][R.rule];
     if (visible && !visible[rule].includes(index)) set("");
     sections[rule].open = true;
-    if (!document.getElementById(id) || sections[rule].dataset.stale) fill(rule, rowsOf(rule).indexOf(index) + PAGE);
+    const at = rowsOf(rule).indexOf(index);
+    if (!document.getElementById(id) || sections[rule].dataset.stale) fill(rule, PAGE, at < PAGE ? 0 : at);
     const item = document.getElementById(id);
     all(".here").forEach((other) => other.classList.remove("here"));
     item.classList.add("here");
     item.scrollIntoView({ block: "center" });
+    requestAnimationFrame(() => requestAnimationFrame(() => item.scrollIntoView({ block: "center" }))); // heights were guesses until drawn
     $("a", item).focus({ preventScroll: true });
   }
 
@@ -259,7 +272,7 @@
       timer = setTimeout(apply, event.target.type === "search" ? 150 : 0);
     });
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("reset", () => setTimeout(apply, 0));
+    $("#clear").addEventListener("click", () => set(""));
     $("#open-all").addEventListener("click", (event) => {
       const open = sections.some((section) => !section.open && !section.hidden);
       sections.forEach((section) => { if (!section.hidden) section.open = open; });
@@ -268,6 +281,7 @@
     sections.forEach((section, rule) => {
       section.addEventListener("toggle", () => { if (section.open && section.dataset.stale) fill(rule, PAGE); });
       $("button.next", section).addEventListener("click", () => fill(rule, $(".places", section).children.length + PAGE));
+      $("button.first", section).addEventListener("click", () => fill(rule, PAGE, 0));
       $("button.issue", section).addEventListener("click", (event) => {
         copy(issue(section), "Copied as an issue");
         event.target.textContent = "Copied";

@@ -1,0 +1,75 @@
+"""The HTML report in a real browser: no console error, WCAG A and AA by axe-core in light, dark and narrow, and filters that work."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from report_factory import empty_report, large_report, make_report
+
+from porter.render import html
+
+HERE = Path(__file__).parent / "browser"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
+NODE = shutil.which("node") or ""
+MISSING = [
+    name
+    for name, there in (("node", NODE), ("chromium", CHROMIUM), ("npm ci in tests/browser", (HERE / "node_modules" / "axe-core").is_dir()))
+    if not there
+]
+pytestmark = [pytest.mark.needs_tool, pytest.mark.skipif(bool(MISSING), reason=f"missing: {', '.join(MISSING)}")]
+
+
+def look(report, folder, mode="all"):
+    """What the browser saw of the report."""
+    page = folder / "report.html"
+    page.write_text(html.render(report), encoding="utf-8")
+    done = subprocess.run(
+        [NODE, str(HERE / "check.mjs"), str(page), CHROMIUM, mode], capture_output=True, text=True, timeout=170, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    return look(make_report(), tmp_path_factory.mktemp("page"))
+
+
+def test_no_error_no_violation_no_overflow_in_any_view(seen):
+    assert [view["name"] for view in seen["views"]] == ["light", "dark", "phone", "narrow dark"]
+    for view in seen["views"]:
+        assert view["errors"] == [] and view["violations"] == [] and view["overflow"] == 0, view
+        assert view["checked"] > 15
+    assert seen["behaviour"]["errors"] == []
+
+
+def test_filters_links_and_copy(seen):
+    did = seen["behaviour"]
+    assert did["blockers"] == did["linked"] == "2 of 6 findings under 1 rule"
+    assert did["blockerRules"] == ["rule-ballot-32-bit-mask"] and did["blockerPlaces"] == 2
+    assert did["cleared"] == "6 findings" and did["nothing"] == []
+    assert did["slashFocus"] == "q"
+    assert did["permalink"] is True
+    assert did["issue"].startswith("## ") and "- [ ] `" in did["issue"]
+
+
+def test_summary_and_findings_are_there_without_scripts(seen):
+    assert "about 8.6 person-days of work" in seen["plain"]["text"]
+    assert "csrc/vote.cu:40" in seen["plain"]["text"]
+    assert seen["plain"]["form"] is False
+
+
+def test_fifty_thousand_findings_open_and_filter_quickly(tmp_path):
+    did = look(large_report(50_000), tmp_path, "quick")["behaviour"]
+    assert did["blockers"].startswith("12,500 of 50,000")
+    assert did["permalink"] is True
+    assert did["firstPaint"] < 3000 and did["searchTime"] < 3000  # a second on a quiet machine; the tests share theirs
+
+
+def test_a_page_without_findings_is_clean_too(tmp_path):
+    seen = look(empty_report(), tmp_path, "one")
+    assert [view["violations"] + view["errors"] for view in seen["views"]] == [[]]
