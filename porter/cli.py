@@ -224,6 +224,8 @@ def hipify(path: str, **options: Any) -> None:
     """Translate CUDA to HIP: one FILE to standard output, a folder with --output or --diff."""
     from porter import hipify_command
 
+    environment = {"env": "PORTER_HIPIFY", "path_variable": "PATH", "rocm_path": "ROCM_PATH"}
+    options.update({key: os.environ.get(name, "") for key, name in environment.items()})
     raise SystemExit(hipify_command.run(path, options, sys.stdout.buffer.write, lambda line: click.echo(line, err=True)))
 
 

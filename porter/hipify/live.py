@@ -8,8 +8,8 @@ from collections.abc import Callable
 from porter.model import Live
 from porter.parse.guards import SourceGuards
 
-_AMD_WORD = re.compile(r"HIP|ROCM|hip|rocm|AMD|amdgcn|MUSA|musa")
-_NEVER = re.compile(r"(?:if|elif)?\s*\(?\s*0\s*\)?\Z")
+_AMD_WORD = re.compile(r"HIP|ROCM|hip|rocm|AMD|amdgcn")
+_NEVER = re.compile(r"#\s*(?:el)?if\s+\(?\s*0\s*\)?\s*\Z")
 
 
 def live_lines(guards: SourceGuards) -> Callable[[int], bool]:
