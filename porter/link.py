@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from porter.model import Kernel, Live
-from porter.parse import Parsed
+from porter.parse import Parsed, cmake_includes
 from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
 from porter.parse.guards import SourceGuards, guards_of
 from porter.survey import Constant, FunctionDef, Launch, Macro, Survey, survey
@@ -47,6 +47,7 @@ class Index:
                 if flag.live is not Live.NO:
                     self.flags[flag.name].append(flag.text)
         self._reach: dict[str, tuple[str, ...]] = {}
+        self.dead_cmake = cmake_includes.dead((path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake")
 
     def resolve(self, include: str, from_path: str) -> str | None:
         """The repository's file that an #include means: beside the including file, else by the longest shared path."""
@@ -147,6 +148,8 @@ class Index:
 
     def enrich(self, parsed: Parsed) -> None:
         """Evaluate a file's conditionals again where included files, or the user's -D, say what its own text does not."""
+        if parsed.file.path in self.dead_cmake:
+            parsed.facts = [msgspec.structs.replace(fact, live=Live.NO) for fact in parsed.facts]
         if not isinstance(parsed.guards, SourceGuards) or not parsed.guards.regions:
             return
         own = {fact.name for fact in parsed.facts if fact.kind == "define"}

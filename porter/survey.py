@@ -97,6 +97,7 @@ class Survey(msgspec.Struct, frozen=True):
     functions: tuple[FunctionDef, ...] = ()
     launches: tuple[Launch, ...] = ()
     flags: tuple[Flag, ...] = ()
+    cmake_includes: tuple[tuple[str, Live], ...] = ()
 
 
 def survey(parsed: Parsed) -> Survey:
@@ -105,7 +106,8 @@ def survey(parsed: Parsed) -> Survey:
     if kind not in CXX_KINDS:
         flags = tuple(flag for fact in parsed.facts if fact.kind == "compile_flag" and (flag := _flag(fact)) is not None)
         inner = [survey(one) for one in parsed.embedded]
-        return Survey(path, kind, flags=flags, launches=tuple(one for s in inner for one in s.launches))
+        launches = tuple(one for s in inner for one in s.launches)
+        return Survey(path, kind, flags=flags, launches=launches, cmake_includes=parsed.extra.get("cmake_includes", ()))
     found = parsed.extra.get("captured")
     return Survey(
         path,

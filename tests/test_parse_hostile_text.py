@@ -50,7 +50,7 @@ def test_hostile_text_costs_neither_an_exception_nor_much_time(kind: str) -> Non
     for name, data in HOSTILE.items():
         started = time.perf_counter()
         parse(SourceFile(PATHS.get(kind, "x"), kind, data))
-        assert time.perf_counter() - started < 3.0, name
+        assert time.perf_counter() - started < 5.0, name
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -131,14 +131,14 @@ def _unwrapped(sheet: Sheet, line: Invocation) -> list[Word]:
             sheet.add("command", program, words[0].start, words[0].end, line.live, "host")
             read_flags(sheet, program, words[1:], line.live)
             return _program_in(words[1:])
-        words = words[1:]
-        while words and (words[0].text.startswith("-") or assignment(words[0]) or _NUMBER.fullmatch(words[0].text)):
-            word = words.pop(0)
+        at = 1
+        while at < len(words) and (words[at].text.startswith("-") or assignment(words[at]) or _NUMBER.fullmatch(words[at].text)):
+            word = words[at]
             pair = assignment(word)
             if pair and not word.text.startswith("-"):
                 sheet.add("env_var", pair[0], word.start, word.end, line.live, "host", value=pair[1], access="set")
-            elif word.text in options and words:
-                words.pop(0)
+            at += 2 if word.text in options else 1
+        words = words[at:]
     return words
 
 

@@ -8,8 +8,8 @@ from porter.model import Live
 from porter.parse.amd_words import Chain, Truth, narrowest, says_amd, says_nvidia
 from porter.parse.shell_words import Command
 
+MAX_BACK = 20  # tests inside conditions of tests that are looked through
 _NEGATIONS = frozenset(("!=", "-z", "-ne", "!"))
-MAX_NEST = 200
 
 
 @dataclass
@@ -17,6 +17,7 @@ class _Branch:
     condition: list[Command] = field(default_factory=list)
     otherwise: bool = False
     live: Live = Live.UNKNOWN
+    outer: _Branch | None = None
 
 
 @dataclass
@@ -29,37 +30,55 @@ class _Frame:
 def lives(commands: list[Command]) -> list[Live]:
     """The Live of every command, in order; code outside any test is YES."""
     frames: list[_Frame] = []
-    held: list[tuple[_Branch, ...]] = []
+    branches: list[_Branch] = []
+    held: list[_Branch | None] = []
     for command in commands:
         for keyword in command.lead:
-            _keyword(frames, keyword)
-        inside = tuple(frame.branches[-1] for frame in frames[:MAX_NEST] if frame.branches and not frame.reading)
-        held.append(inside)
-        _collect(frames, command)
+            _keyword(frames, branches, keyword)
+        held.append(_innermost(frames))
+        _collect(frames, branches, command)
     for frame in frames:
         _resolve(frame)
-    return [narrowest(branch.live for branch in inside) for inside in held]
+    for branch in branches:  # outer branches come first
+        if branch.outer is not None:
+            branch.live = narrowest((branch.outer.live, branch.live))
+    return [branch.live if branch is not None else Live.YES for branch in held]
 
 
-def _keyword(frames: list[_Frame], keyword: str) -> None:
+def _innermost(frames: list[_Frame]) -> _Branch | None:
+    """The branch whose commands are being read; a condition belongs to the place around its test."""
+    for frame in frames[: -MAX_BACK - 1 : -1]:
+        if frame.branches and not frame.reading:
+            return frame.branches[-1]
+    return None
+
+
+def _add(frames: list[_Frame], branches: list[_Branch], branch: _Branch) -> None:
+    branch.outer = _innermost(frames[:-1][-MAX_BACK:])
+    frames[-1].branches.append(branch)
+    branches.append(branch)
+
+
+def _keyword(frames: list[_Frame], branches: list[_Branch], keyword: str) -> None:
     if keyword in ("if", "case"):
-        branches = [_Branch()] if keyword == "if" else []
-        frames.append(_Frame(keyword, branches, reading=True))
+        frames.append(_Frame(keyword, reading=True))
+        if keyword == "if":
+            _add(frames, branches, _Branch())
     elif not frames:
         return
     elif keyword == "then" and frames[-1].keyword == "if":
         frames[-1].reading = False
     elif keyword == "elif" and frames[-1].keyword == "if":
-        frames[-1].branches.append(_Branch())
+        _add(frames, branches, _Branch())
         frames[-1].reading = True
     elif keyword == "else" and frames[-1].keyword == "if":
-        frames[-1].branches.append(_Branch(otherwise=True))
+        _add(frames, branches, _Branch(otherwise=True))
         frames[-1].reading = False
     elif (keyword, frames[-1].keyword) in (("fi", "if"), ("esac", "case")):
         _resolve(frames.pop())
 
 
-def _collect(frames: list[_Frame], command: Command) -> None:
+def _collect(frames: list[_Frame], branches: list[_Branch], command: Command) -> None:
     if not frames:
         return
     frame = frames[-1]
@@ -69,7 +88,7 @@ def _collect(frames: list[_Frame], command: Command) -> None:
         if command.stop == ")" and frame.reading:
             words = [word for word in command.words if word.text != "in"]
             default = bool(words) and words[-1].text == "*"
-            frame.branches.append(_Branch([command], otherwise=default))
+            _add(frames, branches, _Branch([command], otherwise=default))
             frame.reading = False
             command.pattern = True
         elif command.stop == ";;":

@@ -62,15 +62,18 @@ def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str], rea
         return
     setter = words[0].text in _SETTERS
     assigned = {pair[0] for word in words if (pair := assignment(word))}
-    while words and (setter or assignment(words[0])):
-        word = words.pop(0)
+    first = 0
+    while first < len(words) and (setter or assignment(words[first])):
+        word = words[first]
+        first += 1
         pair = assignment(word)
         if pair:
             name, value = pair
-            exported = setter or bool(words)
+            exported = setter or first < len(words)
             known[name] = value if len(value) < 400 else ""
             if name.isupper():
                 sheet.add("env_var", name, word.start, word.end, live, "host", value=value, access="set" if exported else "assign")
+    words = words[first:]
     for word in command.words + command.redirects if reads else []:
         for match in _READ.finditer(word.text[:2_000]):
             if match[1] not in assigned and match[1] not in known:

@@ -1,0 +1,72 @@
+"""CMake files that an AMD build never reads, because every place that includes them stands in code for CUDA only."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from porter.model import Live
+from porter.parse.cmake_guards import lives
+from porter.parse.cmake_words import Command
+
+MAX_INCLUDES = 500  # a file
+_HERE = re.compile(r"\$\{(?:CMAKE_CURRENT_SOURCE_DIR|CMAKE_CURRENT_LIST_DIR)\}/?")
+_TOP = re.compile(r"\$\{(?:CMAKE_SOURCE_DIR|PROJECT_SOURCE_DIR|\w+_SOURCE_DIR)\}/?")
+Include = tuple[str, Live]
+
+
+def of(commands: list[Command], path: str) -> tuple[Include, ...]:
+    """Paths, relative to the root, that include() and add_subdirectory() of one file lead to, each with its Live there."""
+    found: list[Include] = []
+    for command, live in zip(commands, lives(commands), strict=True):
+        if command.name not in ("include", "add_subdirectory") or not command.arguments:
+            continue
+        written = command.arguments[0].text
+        folder = "" if _TOP.match(written) else posixpath.dirname(path)
+        bare = _TOP.sub("", _HERE.sub("", written))
+        if "$" in bare or len(found) >= MAX_INCLUDES:
+            continue
+        name = posixpath.join(bare, "CMakeLists.txt") if command.name == "add_subdirectory" else bare
+        if command.name == "include" and not name.endswith((".cmake", ".txt")):
+            name = f"*/{name}.cmake"  # a module, found on CMAKE_MODULE_PATH by its name alone
+            found.append((name, live))
+        else:
+            found.append((posixpath.normpath(posixpath.join(folder, name)), live))
+    return tuple(found)
+
+
+def dead(includes: Iterable[tuple[str, tuple[Include, ...]]]) -> frozenset[str]:
+    """Files, given as path and their includes, that are included, and only from places or files that an AMD build skips."""
+    listed = dict(includes)
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for path in listed:
+        by_name[posixpath.basename(path)].append(path)
+    edges: dict[str, list[str]] = defaultdict(list)
+    open_edges: dict[str, list[str]] = defaultdict(list)
+    asked: set[str] = set()
+    shut: set[str] = set()
+    for path, entries in listed.items():
+        for name, live in entries:
+            for target in by_name.get(posixpath.basename(name), []) if name.startswith("*/") else [name]:
+                if target not in listed or target == path:
+                    continue
+                asked.add(target)
+                edges[path].append(target)
+                if live is Live.NO:
+                    shut.add(target)
+                else:
+                    open_edges[path].append(target)
+    return frozenset(_reached(shut, edges) - _reached(set(listed) - asked, open_edges))
+
+
+def _reached(start: set[str], edges: dict[str, list[str]]) -> set[str]:
+    seen = set(start)
+    work = list(start)
+    while work:
+        for target in edges.get(work.pop(), ()):
+            if target not in seen:
+                seen.add(target)
+                work.append(target)
+    return seen
