@@ -20,10 +20,7 @@ PHASES = (
      ("container", "deployment", "environment", "tooling", "model-format")),
     ("Fast", "It uses the hardware well. Parity with another GPU is not promised.", ("performance",)),
 )  # fmt: skip
-DEPENDENCY_KINDS = frozenset(
-    ("include", "requirement", "conda_package", "apt_package", "py_import", "cmake_package", "cmake_target", "link_library", "image",
-     "index_url")
-)  # fmt: skip
+DEPENDENCY_KINDS = frozenset(("requirement", "conda_package", "apt_package", "image"))
 
 
 class RuleGroup(msgspec.Struct, frozen=True):
@@ -150,7 +147,7 @@ def _row(name: str, findings: list[Finding], lines: list[EffortLine], note: str 
 def dependencies(report: Report) -> tuple[RuleGroup, ...]:
     """Rules about a library or package that was found, work before good news, by title."""
     groups = by_rule(report, (*report.findings, *report.insights))
-    wanted = [g for g in groups if DEPENDENCY_KINDS & set(g.rule.match) and (g.rule.replacement or g.rule.category == "cuda-only-library")]
+    wanted = [g for g in groups if g.rule.category == "cuda-only-library" or DEPENDENCY_KINDS & set(g.rule.match)]
     return tuple(sorted(wanted, key=lambda g: (g.rule.is_insight, -g.severity.rank, g.rule.title.lower())))
 
 

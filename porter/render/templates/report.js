@@ -302,7 +302,7 @@
       $("#q").focus();
     });
     window.addEventListener("hashchange", follow);
-    window.addEventListener("beforeprint", () => sections.forEach((section) => { section.open = true; }));
+    window.addEventListener("beforeprint", () => all("details.rule, details.sum").forEach((part) => { part.open = true; }));
     if (location.hash) follow();
   }
 
