@@ -26,6 +26,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     """Hits on definitions of a warp size, and on warpSize where it is no constant."""
     program = program_of(parsed, index)
     yield from _definitions(program, config)
+    yield from _local(program, config)
     for env in program.envs:
         yield from _not_constant(env)
     yield from _file_level(program)
@@ -48,6 +49,19 @@ def _definitions(program: Program, config: Config) -> Iterator[Hit]:
             yield _fixed(live[0], uses, config.wave64_targets, path, bool(states))
         if wide and any(64 in _numbers(program, definition) for definition in live):
             yield _sixty_four(name, live[0], config)
+
+
+def _local(program: Program, config: Config) -> Iterator[Hit]:
+    """Constants for the width of a warp that stand inside a function of the host."""
+    for env in program.envs if config.wave64_targets else ():
+        for event in env.function.events:
+            if event.kind == "decl" and WIDTH_NAME.match(event.name) and env.function.side == "host":
+                value = env.value(event.value)
+                if value.kind == "const" and value.num == WARP and not value.symbols and env.live(event.line):
+                    message = f"{event.name} is 32 in host function {env.function.name}"
+                    yield Hit(
+                        "warp-size-constant", event.span, message, event.name, confidence=Confidence.MEDIUM, targets=config.wave64_targets
+                    )
 
 
 def _numbers(program: Program, definition: Definition) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from porter.flow.env import WIDTH_NAME, Env, Program, program_of
 from porter.flow.expr import Expr, walk
 from porter.flow.roles import closure, survey
 from porter.flow.values import WARP, Value
-from porter.flow.warps import breaks_of, verdicts
+from porter.flow.warps import breaks_of, verdicts, width_symbols
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
@@ -32,13 +32,14 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     if not targets:
         return
     broken = any(verdict.state in ("broken", "mixed", "hardware") for verdict in verdicts(program))
+    symbols = width_symbols(program)
     for env in program.envs:
         if env.function.side not in ("host", "macro"):
             continue
         yield from _launches(program, env, targets)
-        yield from _checks(env, targets)
+        yield from _checks(env, targets, symbols)
         if env.function.side == "host":
-            yield from _counts(env, targets, broken)
+            yield from _counts(env, targets, broken, symbols)
 
 
 def _words(expr: Expr) -> str:
@@ -93,7 +94,7 @@ def _launch(program: Program, env: Env, call: Expr, sizes: tuple[Value, ...], ta
         yield Hit("block-not-multiple-of-64", call.span, message, call.name, confidence=Confidence.MEDIUM, targets=targets)
 
 
-def _checks(env: Env, targets: tuple[str, ...]) -> Iterator[Hit]:
+def _checks(env: Env, targets: tuple[str, ...], symbols: frozenset[str]) -> Iterator[Hit]:
     """Comparisons of the device's warp size with 32."""
     for event in env.function.events:
         for root in (event.value,):
@@ -105,12 +106,13 @@ def _checks(env: Env, targets: tuple[str, ...]) -> Iterator[Hit]:
                 a, b = env.value(part.args[0]), env.value(part.args[1])
                 if b.kind == "hw":
                     a, b = b, a
-                if a.kind == "hw" and a.via == "property" and b.kind == "const" and b.num == WARP:
-                    message = f"{env.function.name} compares the device's warp size with 32"
+                named = a.kind == "const" and bool(symbols & set(a.symbols)) and not b.symbols and env.function.side == "host"
+                if ((a.kind == "hw" and a.via == "property") or named) and b.kind == "const" and b.num == WARP:
+                    message = f"{env.function.name} compares the {'constant' if named else 'size'} of a warp with 32"
                     yield Hit("warp-size-check", part.span, message, env.function.name, confidence=Confidence.MEDIUM, targets=targets)
 
 
-def _counts(env: Env, targets: tuple[str, ...], broken: bool) -> Iterator[Hit]:
+def _counts(env: Env, targets: tuple[str, ...], broken: bool, symbols: frozenset[str]) -> Iterator[Hit]:
     """Arithmetic of the host with a constant that means the warp, and with 32 beside a device property."""
     lines: set[int] = set()
     for event in env.function.events:
@@ -120,15 +122,15 @@ def _counts(env: Env, targets: tuple[str, ...], broken: bool) -> Iterator[Hit]:
             for part in walk(root):
                 if part.kind != "binary" or part.op not in ARITHMETIC or part.line in lines:
                     continue
-                yield from _count(env, part, targets, broken, lines)
+                yield from _count(env, part, targets, broken, lines, symbols)
 
 
-def _count(env: Env, part: Expr, targets: tuple[str, ...], broken: bool, lines: set[int]) -> Iterator[Hit]:
+def _count(env: Env, part: Expr, targets: tuple[str, ...], broken: bool, lines: set[int], width: frozenset[str]) -> Iterator[Hit]:
     sides = [env.value(arg) for arg in part.args]
     for side, expr, other in ((sides[0], part.args[0], part.args[1]), (sides[1], part.args[1], part.args[0])):
         if side.kind != "const" or side.num != WARP:
             continue
-        names = [symbol for symbol in side.symbols if WIDTH_NAME.match(symbol)]
+        names = [symbol for symbol in side.symbols if symbol in width or WIDTH_NAME.match(symbol)]
         if other.kind == "field" and other.op in PER_PROCESSOR:
             lines.add(part.line)
             message = f"{other.op} is divided by 32"

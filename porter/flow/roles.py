@@ -136,7 +136,7 @@ def _comparison(env: Env, event: Event, expr: Expr, found: list[Use]) -> None:
         found.append(Use("tail", expr, event, b, width=b.as_width))
     elif a.kind == "mask" and b.kind == "const" and b.num is not None and (b.num & 0xFFFFFFFF) == 0xFFFFFFFF and b.bits != 64:
         found.append(Use("compare", expr, event, a))
-    elif a.kind == "lane" and b.kind == "const" and not b.symbols and b.num in (15, 16, 24, 31):
+    elif a.kind in LANES and b.kind == "const" and not b.symbols and b.num in ((15, 16, 24, 31) if a.kind == "lane" else (31,)):
         found.append(Use("magic", expr, event, a.but(num=b.num), width=a.width))
 
 

@@ -205,6 +205,12 @@ def definitions(program: Program, uses: list[Use]) -> list[Related]:
     return [Related(path, line, f"{symbol} is defined here") for symbol in symbols for path, line in program.defined(symbol)]
 
 
+def width_symbols(program: Program) -> frozenset[str]:
+    """Constants that some code of the file uses as the width of a warp, by name or by use."""
+    found = {symbol for uses in survey(program)[0] for use in uses.of(*WIDTH_ROLES) for symbol in use.value.symbols if use.width == WARP}
+    return frozenset(found)
+
+
 def related(uses: list[tuple[Use, str]], path: str, but: int = 0) -> tuple[Related, ...]:
     """Other places of a finding, each line once, in order."""
     lines: dict[int, str] = {}
