@@ -47,7 +47,9 @@ class Index:
                 if flag.live is not Live.NO:
                     self.flags[flag.name].append(flag.text)
         self._reach: dict[str, tuple[str, ...]] = {}
-        self.dead_cmake = cmake_includes.dead((path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake")
+        cmake = [(path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake"]
+        self.dead_cmake = cmake_includes.dead(cmake)
+        self.dead_cmake_functions = cmake_includes.dead_functions(cmake, self.dead_cmake)
 
     def resolve(self, include: str, from_path: str) -> str | None:
         """The repository's file that an #include means: beside the including file, else by the longest shared path."""
@@ -150,6 +152,11 @@ class Index:
         """Evaluate a file's conditionals again where included files, or the user's -D, say what its own text does not."""
         if parsed.file.path in self.dead_cmake:
             parsed.facts = [msgspec.structs.replace(fact, live=Live.NO) for fact in parsed.facts]
+        for name, first, last in parsed.extra.get("cmake_functions", ()):
+            if name in self.dead_cmake_functions:
+                parsed.facts = [
+                    msgspec.structs.replace(fact, live=Live.NO) if first <= fact.span.line <= last else fact for fact in parsed.facts
+                ]
         if not isinstance(parsed.guards, SourceGuards) or not parsed.guards.regions:
             return
         own = {fact.name for fact in parsed.facts if fact.kind == "define"}

@@ -54,3 +54,31 @@ def test_facts_of_a_dead_file_are_not_in_the_build_for_amd() -> None:
 
 def test_files_that_include_each_other_and_nobody_else_asks_for_stay_alive() -> None:
     assert cmake_includes.dead([("a.cmake", (("b.cmake", Live.YES),)), ("b.cmake", (("a.cmake", Live.YES),))]) == frozenset()
+
+
+def test_a_function_that_only_cuda_code_calls_is_dead_and_a_find_module_too() -> None:
+    root = parsed(
+        "CMakeLists.txt",
+        """
+option(USE_ROCM "AMD" OFF)
+if(USE_CUDA)
+  set_cuda_archs()
+  find_package(NCCL)
+endif()
+shared_flags()
+""",
+    )
+    text = """
+function(set_cuda_archs)
+  set(CMAKE_CUDA_ARCHITECTURES 80)
+endfunction()
+function(SHARED_FLAGS)
+  set(CMAKE_CUDA_STANDARD 17)
+endfunction()
+"""
+    helper, find = parsed("cmake/Utils.cmake", text), parsed("cmake/FindNCCL.cmake", "find_library(NCCL_LIBRARY NAMES nccl)\n")
+    index = link([survey(one) for one in (root, helper, find)])
+    for one in (helper, find):
+        index.enrich(one)
+    assert {fact.name: fact.live for fact in helper.facts} == {"CMAKE_CUDA_ARCHITECTURES": Live.NO, "CMAKE_CUDA_STANDARD": Live.YES}
+    assert [fact.live for fact in find.facts] == [Live.NO]

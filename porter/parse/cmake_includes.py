@@ -1,11 +1,11 @@
-"""CMake files that an AMD build never reads, because every place that includes them stands in code for CUDA only."""
+"""CMake files and functions that an AMD build never reads, because every place that asks for them stands in code for CUDA only."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from porter.model import Live
 from porter.parse.cmake_guards import lives
@@ -15,12 +15,18 @@ MAX_INCLUDES = 500  # a file
 _HERE = re.compile(r"\$\{(?:CMAKE_CURRENT_SOURCE_DIR|CMAKE_CURRENT_LIST_DIR)\}/?")
 _TOP = re.compile(r"\$\{(?:CMAKE_SOURCE_DIR|PROJECT_SOURCE_DIR|\w+_SOURCE_DIR)\}/?")
 Include = tuple[str, Live]
+CALL = "call:"
 
 
 def of(commands: list[Command], path: str) -> tuple[Include, ...]:
-    """Paths, relative to the root, that include() and add_subdirectory() of one file lead to, each with its Live there."""
+    """Where one file leads: paths relative to the root, `*/Find<name>.cmake` of packages, `call:<name>` of functions; with Lives."""
     found: list[Include] = []
+    calls: dict[str, Live] = {}
     for command, live in zip(commands, lives(commands), strict=True):
+        if live is not Live.NO or command.name not in calls:
+            calls[command.name] = live
+        if command.name == "find_package" and command.arguments and len(found) < MAX_INCLUDES:
+            found.append((f"*/Find{command.arguments[0].text}.cmake", live))
         if command.name not in ("include", "add_subdirectory") or not command.arguments:
             continue
         written = command.arguments[0].text
@@ -34,7 +40,33 @@ def of(commands: list[Command], path: str) -> tuple[Include, ...]:
             found.append((name, live))
         else:
             found.append((posixpath.normpath(posixpath.join(folder, name)), live))
+    return tuple(found) + tuple((CALL + name, live) for name, live in sorted(calls.items()))
+
+
+def functions(commands: list[Command], line_of: Callable[[int], int]) -> tuple[tuple[str, int, int], ...]:
+    """Functions and macros of one file: name in lower case, first and last line."""
+    found: list[tuple[str, int, int]] = []
+    started: list[tuple[str, int]] = []
+    for command in commands:
+        if command.name in ("function", "macro") and command.arguments:
+            started.append((command.arguments[0].text.lower(), line_of(command.start)))
+        elif command.name in ("endfunction", "endmacro") and started:
+            name, line = started.pop()
+            found.append((name, line, line_of(command.start)))
     return tuple(found)
+
+
+def dead_functions(includes: Iterable[tuple[str, tuple[Include, ...]]], dead_files: frozenset[str]) -> frozenset[str]:
+    """Names that are called somewhere, and only in places or files that an AMD build skips."""
+    live: set[str] = set()
+    called: set[str] = set()
+    for path, entries in includes:
+        for name, state in entries:
+            if name.startswith(CALL):
+                called.add(name[len(CALL) :])
+                if state is not Live.NO and path not in dead_files:
+                    live.add(name[len(CALL) :])
+    return frozenset(called - live)
 
 
 def dead(includes: Iterable[tuple[str, tuple[Include, ...]]]) -> frozenset[str]:
@@ -49,6 +81,8 @@ def dead(includes: Iterable[tuple[str, tuple[Include, ...]]]) -> frozenset[str]:
     shut: set[str] = set()
     for path, entries in listed.items():
         for name, live in entries:
+            if name.startswith(CALL):
+                continue
             for target in by_name.get(posixpath.basename(name), []) if name.startswith("*/") else [name]:
                 if target not in listed or target == path:
                     continue
