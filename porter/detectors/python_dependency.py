@@ -15,8 +15,9 @@ MANIFESTS = frozenset(("requirements", "pyproject", "setup-cfg", "pipfile", "pyt
 NEED = ("requirement", "conda_package")
 MAX_RELATED = 40
 
-ROCM_INDEX = re.compile(r"/rocm|repo\.amd\.com|pypi\.amd\.com|repo\.radeon\.com|/hip\d", re.IGNORECASE)
-ROCM_TAG = re.compile(r"\+rocm|%2brocm|/rocm", re.IGNORECASE)
+AMD_INDEX = re.compile(r"/rocm|repo\.amd\.com|pypi\.amd\.com|repo\.radeon\.com|rocm\.[a-z]+\.amd\.com|\$\{?\w*ROCM", re.IGNORECASE)
+NOT_CUDA_INDEX = re.compile(AMD_INDEX.pattern + r"|/whl/(?:[a-z]+/)?(?:cpu|xpu)\b", re.IGNORECASE)
+NOT_CUDA_TAG = re.compile(r"(?:\+|%2b|/)(?:rocm|cpu|xpu)", re.IGNORECASE)
 CUDA_TAG = re.compile(r"(?:\+|%2b)(?:cu\d{2,4}|cuda\d+)|/whl/(?:[a-z]+/)?cu\d{2,4}(?:/|\Z)", re.IGNORECASE)
 RUNTIME_WHEEL = re.compile(
     r"nvidia-(?:cublas|cuda-(?:runtime|nvrtc|cupti|nvcc|crt|cccl|opencl|profiler-api|sanitizer-api|cuobjdump|nvdisasm|cuxxfilt|nvprof)"
@@ -24,6 +25,8 @@ RUNTIME_WHEEL = re.compile(
 )
 SAME_NAME_BUILDS = {"torch": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio", "vllm": "vllm"}
 CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio"}
+PLACEHOLDER = re.compile(r"rocm(?:-sdk-(?:core|libraries|devel))?\Z|amd-torch-device-.+\Z")
+STUB = re.compile(r"amd-(?:hipdf|hipcim|gsplat|dgl|hipmm|hipvs|nerfacc|cupy|lightgbm|monai|libhipmm|libraft|flashinfer)\Z")
 EXTRAS = (
     ("jax-cuda-extra", re.compile(r"jax\Z"), re.compile(r"cuda\d*(?:[-_]local)?\Z")),
     ("tensorflow-cuda-extra", re.compile(r"tensorflow\Z|tf-nightly\Z"), re.compile(r"and[-_]cuda\Z")),
@@ -40,30 +43,43 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
     if needs:
         indexes = [fact for fact in parsed.facts if fact.kind == "index_url"]
         yield from _same_name_builds(parsed.file.kind, needs, indexes)
+        yield from _amd_names(parsed.file.kind, needs, indexes)
         yield from _tagged(needs)
         yield from _extras(needs)
         yield from _runtime_wheels(parsed.file.path, needs)
 
 
 def _same_name_builds(kind: str, needs: list[Fact], indexes: list[Fact]) -> Iterator[Hit]:
-    """Packages with one name for both builds, unless the file takes them from a ROCm index."""
-    from_rocm = _index_test(kind, indexes)
+    """Packages with one name for both builds, unless the file takes them from another index than the CUDA one."""
+    elsewhere = _index_test(kind, indexes, NOT_CUDA_INDEX)
+    torch_is_tagged = kind in MANIFESTS and any(fact.name == "torch" and NOT_CUDA_TAG.search(_said(fact)) for fact in needs)
     for fact in needs:
         names = CONDA_NAMES if fact.kind == "conda_package" else SAME_NAME_BUILDS
         name = names.get(fact.name)
-        if name and not from_rocm(fact) and not ROCM_TAG.search(_said(fact)):
+        served = torch_is_tagged or elsewhere(fact) or NOT_CUDA_TAG.search(_said(fact)) or _for_amd(fact)
+        if name and not served:
             yield Hit(name, fact.span, _depends(fact), name, live=fact.live)
 
 
-def _index_test(kind: str, indexes: list[Fact]) -> Callable[[Fact], bool]:
-    """Whether a need is served by a ROCm index: in a manifest any index counts, elsewhere the nearest one."""
+def _amd_names(kind: str, needs: list[Fact], indexes: list[Fact]) -> Iterator[Hit]:
+    """Names that are real on AMD's index only, where the file does not show that index."""
+    from_amd = _index_test(kind, indexes, AMD_INDEX)
+    for fact in needs:
+        rule = "rocm-placeholder-wheel" if PLACEHOLDER.match(fact.name) else "amd-stub-wheel" if STUB.match(fact.name) else ""
+        served = from_amd(fact) or AMD_INDEX.search(fact.detail.get("url", "")) or (fact.name == "rocm" and _for_amd(fact))
+        if rule and fact.kind == "requirement" and not served:
+            yield Hit(rule, fact.span, _depends(fact), fact.name, rule, live=fact.live)
+
+
+def _index_test(kind: str, indexes: list[Fact], wanted: re.Pattern[str]) -> Callable[[Fact], bool]:
+    """Whether a need is served by a wanted index: in a manifest any index counts, elsewhere the nearest one."""
     if kind in MANIFESTS:
-        any_rocm = any(ROCM_INDEX.search(fact.name) for fact in indexes)
-        return lambda need: any_rocm
+        anywhere = any(wanted.search(fact.name) for fact in indexes)
+        return lambda need: anywhere
 
     def nearest(need: Fact) -> bool:
         near = min(indexes, key=lambda fact: abs(fact.span.line - need.span.line), default=None)
-        return near is not None and abs(near.span.line - need.span.line) <= 8 and bool(ROCM_INDEX.search(near.name))
+        return near is not None and abs(near.span.line - need.span.line) <= 8 and bool(wanted.search(near.name))
 
     return nearest
 
@@ -100,6 +116,11 @@ def _runtime_wheels(path: str, needs: list[Fact]) -> Iterator[Hit]:
             others = f" and {len(names) - 1} other NVIDIA runtime wheels" if len(names) > 1 else ""
             related = tuple(Related(path, fact.span.line, fact.name) for fact in chosen[1:MAX_RELATED])
             yield Hit(rule, chosen[0].span, f"pins {names[0]}{others}", "nvidia-*", rule, chosen[0].live, related=related)
+
+
+def _for_amd(fact: Fact) -> bool:
+    """Whether an extra picks the GPU, as in torch[device-gfx942]: only AMD's wheels have such extras."""
+    return any(extra.startswith("device-") for extra in fact.detail.get("extras", "").split(","))
 
 
 def _transitive(fact: Fact) -> bool:
