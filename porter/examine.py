@@ -12,7 +12,7 @@ import msgspec
 from porter import detect, link, origin
 from porter.config import Config
 from porter.discover import Entry, read_regular
-from porter.hipify import engine, perl
+from porter.hipify import api, engine, gets_runtime_unasked, perl
 from porter.hipify.live import live_lines
 from porter.kinds import decode, kind_of, looks_binary
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
@@ -73,6 +73,7 @@ class Auditor:
         self.matcher = detect.Matcher(ruleset)
         self.detectors = detect.load_detectors(ruleset)
         self.python_words = words_of(ruleset.rules.values())
+        self.aliases = _aliases(self.index)
         self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
 
     def load(self, entry: Entry) -> SourceFile | Problem:
@@ -163,7 +164,8 @@ class Auditor:
         """What the mechanical translation does to a CUDA file, by porter's engine and by hipify-perl where there is one."""
         if source.kind != "cuda" or source.origin is Origin.AMD or source.path.endswith(".hip"):
             return None, []
-        done = engine.convert(source.data, engine.Options(rocm=self.config.rocm), live_lines(parsed.guards) if parsed.guards else None)
+        options = engine.Options(rocm=self.config.rocm, runtime_is_implicit=gets_runtime_unasked(source.path), keep=self.aliases)
+        done = engine.convert(source.data, options, live_lines(parsed.guards) if isinstance(parsed.guards, SourceGuards) else None)
         left: dict[str, int] = defaultdict(int)
         for item in done.left:
             left[item.name] += 1
@@ -199,6 +201,14 @@ class Auditor:
                 if hit.live is not Live.NO:
                     found[name][hit.rule].add(hit.span.line)
         return found
+
+
+def _aliases(index: Any) -> frozenset[str]:
+    """CUDA names that the project itself gives another meaning in the build for AMD: #define cudaMalloc hipMalloc under a guard."""
+    return frozenset(
+        name for name, found in index.macros.items()
+        if any(macro.live is not Live.NO and macro.nvidia is Live.NO for _, macro in found) and api.lookup(name) is not None
+    )  # fmt: skip
 
 
 def _longest_line(data: bytes) -> int:

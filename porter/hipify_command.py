@@ -15,14 +15,13 @@ import msgspec
 from porter.config import Config
 from porter.discover import discover, read_regular
 from porter.errors import InputError, OutputError, ToolError
-from porter.hipify import Conversion, Left, Options, advice, clang, convert, diff, perl
+from porter.hipify import Conversion, Left, Options, advice, clang, convert, diff, gets_runtime_unasked, perl
 from porter.hipify.live import live_lines
 from porter.kinds import kind_of
 from porter.parse.guards import guards_of
 from porter.write import write_whole
 
 _MOST_NAMES = 20
-_IMPLICIT_RUNTIME = (".cu", ".cuh", ".cu.h", ".cu.in", ".cuh.in")
 
 
 class _Totals:
@@ -76,7 +75,7 @@ def _translator(options: Mapping[str, Any], made: Options) -> Translate:
     flags = perl.flags(made)
 
     def translate(path: str, data: bytes) -> tuple[bytes, Conversion]:
-        implicit = made if not path.endswith(_IMPLICIT_RUNTIME) else msgspec.structs.replace(made, runtime_is_implicit=True)
+        implicit = msgspec.structs.replace(made, runtime_is_implicit=gets_runtime_unasked(path))
         done = convert(data, implicit, live_lines(guards_of(data, path)))
         if program is None:
             return done.output, done

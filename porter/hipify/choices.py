@@ -27,6 +27,11 @@ class Options(msgspec.Struct, frozen=True):
     keep: frozenset[str] = frozenset()
 
 
+def gets_runtime_unasked(path: str) -> bool:
+    """Whether nvcc compiles a file of this name as CUDA, so that it has the runtime header without an #include."""
+    return path.endswith((".cu", ".cuh", ".cu.h", ".cu.in", ".cuh.in"))
+
+
 class Choice(msgspec.Struct, frozen=True, gc=False):
     """What becomes of one name: its new name, or the reason it stays; ``remark`` is for names that convert and have a catch."""
 
