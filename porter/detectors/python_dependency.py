@@ -17,7 +17,8 @@ MAX_RELATED = 40
 
 AMD_INDEX = re.compile(r"/rocm|repo\.amd\.com|pypi\.amd\.com|repo\.radeon\.com|rocm\.[a-z]+\.amd\.com|\$\{?\w*ROCM", re.IGNORECASE)
 NOT_CUDA_INDEX = re.compile(AMD_INDEX.pattern + r"|/whl/(?:[a-z]+/)?(?:cpu|xpu)\b", re.IGNORECASE)
-NOT_CUDA_TAG = re.compile(r"(?:\+|%2b|/)(?:rocm|cpu|xpu)", re.IGNORECASE)
+NOT_CPU_TAG = re.compile(r"(?:\+|%2b)(?:cpu|xpu)", re.IGNORECASE)
+CUDA_TAG = re.compile(r"(?:\+|%2b|/)(?:rocm|cpu|xpu)", re.IGNORECASE)
 CUDA_TAG = re.compile(r"(?:\+|%2b)(?:cu\d{2,4}|cuda\d+)|/whl/(?:[a-z]+/)?cu\d{2,4}(?:/|\Z)", re.IGNORECASE)
 RUNTIME_WHEEL = re.compile(
     r"nvidia-(?:cublas|cuda-(?:runtime|nvrtc|cupti|nvcc|crt|cccl|opencl|profiler-api|sanitizer-api|cuobjdump|nvdisasm|cuxxfilt|nvprof)"
@@ -52,11 +53,11 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
 def _same_name_builds(kind: str, needs: list[Fact], indexes: list[Fact]) -> Iterator[Hit]:
     """Packages with one name for both builds, unless the file takes them from another index than the CUDA one."""
     elsewhere = _index_test(kind, indexes, NOT_CUDA_INDEX)
-    torch_is_tagged = kind in MANIFESTS and any(fact.name == "torch" and NOT_CUDA_TAG.search(_said(fact)) for fact in needs)
+    for_cpu = kind in MANIFESTS and any(fact.name == "torch" and CPU_TAG.search(_said(fact)) for fact in needs)
     for fact in needs:
         names = CONDA_NAMES if fact.kind == "conda_package" else SAME_NAME_BUILDS
         name = names.get(fact.name)
-        served = torch_is_tagged or elsewhere(fact) or NOT_CUDA_TAG.search(_said(fact)) or _for_amd(fact)
+        served = for_cpu or elsewhere(fact) or NOT_CUDA_TAG.search(_said(fact)) or _for_amd(fact)
         if name and not served:
             yield Hit(name, fact.span, _depends(fact), name, live=fact.live)
 
