@@ -17,8 +17,8 @@ MAX_RELATED = 40
 
 AMD_INDEX = re.compile(r"/rocm|repo\.amd\.com|pypi\.amd\.com|repo\.radeon\.com|rocm\.[a-z]+\.amd\.com|\$\{?\w*ROCM", re.IGNORECASE)
 NOT_CUDA_INDEX = re.compile(AMD_INDEX.pattern + r"|/whl/(?:[a-z]+/)?(?:cpu|xpu)\b", re.IGNORECASE)
-NOT_CPU_TAG = re.compile(r"(?:\+|%2b)(?:cpu|xpu)", re.IGNORECASE)
-CUDA_TAG = re.compile(r"(?:\+|%2b|/)(?:rocm|cpu|xpu)", re.IGNORECASE)
+CPU_TAG = re.compile(r"(?:\+|%2b)(?:cpu|xpu)", re.IGNORECASE)
+NOT_CUDA_TAG = re.compile(r"(?:\+|%2b|/)(?:rocm|cpu|xpu)", re.IGNORECASE)
 CUDA_TAG = re.compile(r"(?:\+|%2b)(?:cu\d{2,4}|cuda\d+)|/whl/(?:[a-z]+/)?cu\d{2,4}(?:/|\Z)", re.IGNORECASE)
 RUNTIME_WHEEL = re.compile(
     r"nvidia-(?:cublas|cuda-(?:runtime|nvrtc|cupti|nvcc|crt|cccl|opencl|profiler-api|sanitizer-api|cuobjdump|nvdisasm|cuxxfilt|nvprof)"
