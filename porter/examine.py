@@ -17,6 +17,7 @@ from porter.hipify.live import live_lines
 from porter.kinds import decode, kind_of, looks_binary
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
 from porter.parse import Parsed, cuda, parser_of, python
+from porter.parse.guards import SourceGuards
 from porter.parse.python_words import words_of
 from porter.rules import RuleSet
 
