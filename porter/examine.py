@@ -134,7 +134,7 @@ class Auditor:
         hits, problems = detect.detect(parsed, self.index, self.config, self.matcher, self.detectors)
         if source.origin is Origin.AMD:
             hits = [hit for hit in hits if hit.rule in self.amd_rules]
-        if source.sibling:
+        if source.sibling or source.path in self.index.unbuilt:
             hits = [msgspec.structs.replace(hit, live=Live.NO) for hit in hits]
         hipified, more = self._hipify(source, parsed)
         return Examined(

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from porter import built
 from porter.model import Kernel, Live
 from porter.parse import Parsed, cmake_includes
 from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
@@ -50,6 +51,7 @@ class Index:
         cmake = [(path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake"]
         self.dead_cmake = cmake_includes.dead(cmake)
         self.dead_cmake_functions = cmake_includes.dead_functions(cmake, self.dead_cmake)
+        self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)
 
     def resolve(self, include: str, from_path: str) -> str | None:
         """The repository's file that an #include means: beside the including file, else by the longest shared path."""

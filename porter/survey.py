@@ -98,6 +98,7 @@ class Survey(msgspec.Struct, frozen=True):
     launches: tuple[Launch, ...] = ()
     flags: tuple[Flag, ...] = ()
     cmake_includes: tuple[tuple[str, Live], ...] = ()
+    sources: tuple[tuple[str, Live], ...] = ()
 
 
 def survey(parsed: Parsed) -> Survey:
@@ -107,7 +108,10 @@ def survey(parsed: Parsed) -> Survey:
         flags = tuple(flag for fact in parsed.facts if fact.kind == "compile_flag" and (flag := _flag(fact)) is not None)
         inner = [survey(one) for one in parsed.embedded]
         launches = tuple(one for s in inner for one in s.launches)
-        return Survey(path, kind, flags=flags, launches=launches, cmake_includes=parsed.extra.get("cmake_includes", ()))
+        extra = parsed.extra
+        return Survey(
+            path, kind, flags=flags, launches=launches, cmake_includes=extra.get("cmake_includes", ()), sources=extra.get("sources", ())
+        )
     found = parsed.extra.get("captured")
     return Survey(
         path,

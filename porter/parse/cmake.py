@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.model import Live, SourceFile
-from porter.parse import Parsed, cmake_includes, compiler_line
+from porter.parse import Parsed, cmake_includes, cmake_sources, compiler_line
 from porter.parse.cmake_guards import lives
 from porter.parse.cmake_words import Argument, Command, commands
 from porter.parse.sheet import Sheet
@@ -39,6 +39,7 @@ def parse(file: SourceFile) -> Parsed:
     for command, live in zip(listed, lives(listed), strict=True):
         _read(sheet, command, live)
     _reads(sheet, listed)
+    sheet.parsed.extra["sources"] = cmake_sources.of(listed, lives(listed), sheet.file.path)
     sheet.parsed.extra["cmake_includes"] = cmake_includes.of(listed, sheet.file.path)
     sheet.parsed.extra["cmake_functions"] = cmake_includes.functions(listed, sheet.line)
     return sheet.parsed

@@ -1,0 +1,37 @@
+"""Files that CMake lists only for CUDA are no part of the build for AMD, nor are headers that only they include."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from porter import pipeline
+from porter.config import Config
+
+KERNEL = '#include "tile.cuh"\n__global__ void k(int* p) { unsigned m = __ballot_sync(0xffffffff, p[0]); p[0] = __popc(m); }\n'
+HEADER = "__device__ int lanes() { return __popc(__ballot_sync(0xffffffff, 1)); }\n"
+CMAKE = """
+cmake_minimum_required(VERSION 3.24)
+project(x LANGUAGES CXX)
+set(SRCS csrc/both.cu)
+if(NOT USE_ROCM)
+  list(APPEND SRCS "csrc/nvidia_only.cu;csrc/listed_twice.cu")
+endif()
+if(USE_ROCM)
+  list(APPEND SRCS ${CMAKE_CURRENT_SOURCE_DIR}/csrc/listed_twice.cu)
+endif()
+add_library(x ${SRCS})
+"""
+
+
+def test_what_cmake_builds_for_cuda_alone_is_already_ported(tmp_path: Path) -> None:
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    for name in ("both", "nvidia_only", "listed_twice", "unlisted"):
+        (tmp_path / f"csrc/{name}.cu").write_text(KERNEL if name == "nvidia_only" else KERNEL.replace("tile", "shared"))
+    (tmp_path / "csrc/tile.cuh").write_text(HEADER)
+    (tmp_path / "csrc/shared.cuh").write_text(HEADER)
+    report = pipeline.audit(tmp_path, Config(jobs=0))
+    warp = {f.path for f in report.findings if f.category == "warp-size"}
+    assert warp == {"csrc/both.cu", "csrc/listed_twice.cu", "csrc/unlisted.cu", "csrc/shared.cuh"}
+    ported = {f.path for f in report.insights if f.category == "already-ported"}
+    assert {"csrc/nvidia_only.cu", "csrc/tile.cuh"} <= ported
