@@ -36,6 +36,7 @@ def _definitions(program: Program, config: Config) -> Iterator[Hit]:
     users = _users(program)
     judged = {id(v.uses): v.state for v in verdicts(program)}
     path = program.unit.parsed.file.path
+    checked = _checked(program)
     for name, found in program.unit.constants.items():
         live = [d for d in found if program.unit.parsed.live(d.span.line) is not Live.NO]
         wide = WIDTH_NAME.match(name) is not None
@@ -44,11 +45,26 @@ def _definitions(program: Program, config: Config) -> Iterator[Hit]:
             continue
         value = Evaluator(program.unit, program).value(live[0].value)
         states = {judged.get(owner, "") for owner, _ in uses}
-        breaks = states & {"broken", "mixed", "narrow"} or (wide and not states)
+        breaks = states & {"broken", "mixed", "narrow"} or (wide and not states) or name in checked
         if value.kind == "const" and value.num == WARP and config.wave64_targets and breaks:
             yield _fixed(live[0], uses, config.wave64_targets, path, bool(states))
         if wide and any(64 in _numbers(program, definition) for definition in live):
             yield _sixty_four(name, live[0], config)
+
+
+def _checked(program: Program) -> frozenset[str]:
+    """Constants that the host compares with the device's warp size."""
+    found: set[str] = set()
+    for env in program.envs:
+        if env.function.side != "host":
+            continue
+        for event in env.function.events:
+            for part in walk(event.value) if event.value is not None else ():
+                if part.kind == "binary" and part.op in ("==", "!="):
+                    sides = [env.value(arg) for arg in part.args]
+                    if any(side.kind == "hw" and side.via == "property" for side in sides):
+                        found |= {symbol for side in sides for symbol in side.symbols}
+    return frozenset(found)
 
 
 def _local(program: Program, config: Config) -> Iterator[Hit]:

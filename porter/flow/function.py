@@ -137,6 +137,8 @@ class Reader:
         """Append an event."""
         row, column = node.start_point
         end_row, end_column = node.end_point
+        column += self.at.column if row == 0 else 0
+        end_column += self.at.column if end_row == 0 else 0
         span = Span(self.line(row), column + 1, self.line(end_row), end_column + 1)
         self.events.append(Event(kind, span.line, guards=work.guards, loops=work.loops, scope_end=work.scope_end, span=span, **fields))
 

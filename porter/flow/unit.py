@@ -31,6 +31,7 @@ CUES = re.compile(
     rb"|\b(?:32|31|64|63|16|0x1[fF]|0x3[fF]|1024)[uUlL]*\b|>>=?\s*5\b|\bWS\b|0x[fF]{8}|cudaLaunchKernel|dim3|multiProcessor|Occupancy|launch_bounds__"
 )
 HEADS = re.compile(rb"\w+")
+CALL_LEVELS = 3  # how far callers of warp code are followed
 MAX_BODY = 400_000  # bytes of one function; larger ones are tables or machine-made
 PLAIN_SCOPES = frozenset({
     "translation_unit", "declaration_list", "field_declaration_list", "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif",
@@ -86,7 +87,7 @@ def _make(parsed: Parsed) -> Unit:
         return Unit(parsed, (), {}, (), ())
     at = Origin(parsed.file.data)
     captures = tree_sitter.QueryCursor(_query()).captures(parsed.tree.root_node)
-    functions = [made for node in captures.get("function", ()) if (made := _function(node, at)) is not None]
+    functions = _functions(captures.get("function", []), at)
     functions += [made for node in captures.get("macro", ()) if (made := _macro(node, at)) is not None]
     functions.sort(key=lambda function: function.span)
     constants: dict[str, list[Definition]] = {}
@@ -102,13 +103,34 @@ def _make(parsed: Parsed) -> Unit:
     return Unit(parsed, tuple(functions), ordered, tests, asserts)
 
 
+def _functions(nodes: list[Any], at: Origin) -> list[Function]:
+    """The functions that have anything to do with a warp, and those that call them, some levels up."""
+    made: list[Function] = []
+    rest: list[tuple[Any, set[bytes]]] = []
+    for node in nodes:
+        source = at.data[node.start_byte : node.end_byte]
+        if CUES.search(source):
+            found = _function(node, at)
+            made += [found] if found is not None else []
+        else:
+            rest.append((node, set(HEADS.findall(source))))
+    names = {function.name.encode() for function in made}
+    for _ in range(CALL_LEVELS):
+        callers = [node for node, words in rest if words & names]
+        rest = [(node, words) for node, words in rest if not words & names]
+        found_now = [found for node in callers if (found := _function(node, at)) is not None]
+        made += found_now
+        names = {function.name.encode() for function in found_now}
+        if not names:
+            break
+    return made
+
+
 def _function(node: Any, at: Origin) -> Function | None:
     body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
     if body is None or declarator is None or node.end_byte - node.start_byte > MAX_BODY or _inside_function(node):
         return None
     source = at.data[node.start_byte : node.end_byte]
-    if not CUES.search(source):
-        return None
     while declarator.type != "function_declarator":
         inner = declarator.child_by_field_name("declarator")
         if inner is None:

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from porter import rules, testing
+from porter.config import Config
+from porter.examine import Auditor
+from porter.model import Confidence, Hit, SourceFile
+from porter.parse import Parsed
+from porter.parse.cuda import parse
+
+ROOT = Path(__file__).parent.parent
+DETECTORS = ("warp_masks", "warp_votes", "warp_lanes", "warp_constants", "warp_launches", "warp_libraries", "sync_warp")
+GC = (ROOT / "fixtures/rules/lane-index-32/graph_colour.cu").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def ruleset() -> rules.RuleSet:
+    return rules.load()
+
+
+def hits(text: str | bytes, *targets: str) -> list[Hit]:
+    import importlib
+
+    data = text.encode() if isinstance(text, str) else text
+    parsed: Parsed = parse(SourceFile("k.cu", "cuda", data))
+    config = Config(targets=targets or ("gfx942",))
+    found: list[Hit] = []
+    for name in DETECTORS:
+        found += importlib.import_module(f"porter.detectors.{name}").detect(parsed, None, config)
+    return found
+
+
+def ids(text: str | bytes, *targets: str) -> set[str]:
+    return {hit.rule for hit in hits(text, *targets)}
+
+
+def test_every_rule_of_the_area_has_a_detector_that_is_tested(ruleset: rules.RuleSet) -> None:
+    mine = [rule for rule in ruleset.rules.values() if rule.area == "warp-size"]
+    assert len(mine) > 30
+    assert {rule.detector for rule in mine} == set(DETECTORS)
+
+
+def test_examples_and_fixtures_hold(ruleset: rules.RuleSet) -> None:
+    failures = []
+    audit = Auditor(Config(targets=testing.ALL_TARGETS), ruleset)
+    for rule in ruleset.rules.values():
+        if rule.area == "warp-size":
+            failures += testing.check_rule_examples(ruleset, rule.id, audit)
+    assert failures == []
+
+
+def test_targets_of_32_lanes_have_no_hazard_of_64() -> None:
+    assert "lane-index-32" in ids(GC, "gfx942")
+    assert "lane-index-32" not in ids(GC, "gfx1100")
+    assert "ballot-in-32-bits" not in ids(GC, "gfx1250")
+
+
+def test_hits_name_the_targets_on_which_they_bite() -> None:
+    found = [hit for hit in hits(GC, "gfx942", "gfx1100") if hit.rule == "ballot-in-32-bits"]
+    assert found and all(hit.targets == ("gfx942",) for hit in found)
+
+
+def test_a_mask_of_four_bytes_does_not_compile_on_any_target() -> None:
+    text = "__device__ int f(int v) { return __shfl_xor_sync(0xffffffff, v, 1, 32); }"
+    assert "sync-mask-32bit" in ids(text, "gfx1100")
+
+
+def test_a_width_fixed_at_64_is_wrong_on_targets_of_32_lanes() -> None:
+    text = "#define WARP_SIZE 64\n__device__ int f() { return threadIdx.x % WARP_SIZE; }"
+    (hit,) = hits(text, "gfx942", "gfx1100")
+    assert (hit.rule, hit.targets, hit.confidence) == ("warp-size-constant-64", ("gfx1100",), Confidence.HIGH)
+
+
+def test_one_group_lists_the_other_places() -> None:
+    found = min((hit for hit in hits(GC) if hit.rule == "lane-index-32"), key=lambda hit: hit.span)
+    lines = {place.line for place in found.related}
+    text = GC.decode().split("\n")
+    assert any("__ballot" in text[line - 1] for line in lines)
+    assert any("static const int WS" in text[line - 1] for line in lines)
+
+
+def test_bits_of_a_word_are_not_lanes() -> None:
+    text = GC.decode().split("\n")
+    (line,) = [i for i, words in enumerate(text, 1) if "palette[colour / WS]" in words]
+    assert all(hit.span.line != line for hit in hits(GC))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; out[i >> 5] |= 1u << (i & 31);",
+        "__shared__ float tile[32][33]; tile[threadIdx.y][threadIdx.x] = 0; __syncthreads();",
+        "int group = n / 32; out[group] = n % 32;",
+        "if (n % 32 != 0) return; out[threadIdx.x] = 0;",
+        "unsigned all = 0xffffffff; out[threadIdx.x] = all;",
+        'out[0] = __popc(out[1]) + __ffs(out[2]); // warp 32 lane 31\n  const char* s = "__ballot_sync(0xffffffff, p)";',
+    ],
+)
+def test_32_that_is_no_warp_is_left_alone(body: str) -> None:
+    assert hits(f"__global__ void k(unsigned* out, int n) {{ {body} }}") == []
+
+
+def test_shuffles_that_stay_inside_their_half_are_right() -> None:
+    scan = """
+__device__ int scan(int x) {
+  int lane = threadIdx.x & 31;
+  for (int d = 1; d < 32; d *= 2) {
+    int y = __shfl_up_sync(~0ull, x, d);
+    if (lane >= d) x += y;
+  }
+  return x;
+}
+"""
+    assert ids(scan) == {"warp-32-self-consistent"}
+    assert "shuffle-without-width" in ids(scan.replace("if (lane >= d) ", ""))
+
+
+def test_a_mask_handed_on_is_no_vote() -> None:
+    text = "__device__ float f(float v) { for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(__activemask(), v, o); return v; }"
+    assert ids(text) == {"warp-32-self-consistent"}
+
+
+def test_a_matrix_fragment_of_a_whole_wave_breaks_32_lanes() -> None:
+    text = """
+__global__ void k(const half* a) {
+  int warp = threadIdx.x / 32;
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> f;
+  wmma::load_matrix_sync(f, a + warp * 256, 16);
+}
+"""
+    assert "warp-index-32" in ids(text)
