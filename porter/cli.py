@@ -124,9 +124,19 @@ def _config(options: dict[str, Any]) -> Config:
 
 
 def _command() -> str:
+    """How to make the same report again: without where it went and how fast, and without this machine's folders."""
     import shlex
 
-    return shlex.join(["porter", *sys.argv[1:]])
+    kept: list[str] = []
+    words = iter(sys.argv[1:])
+    for word in words:
+        name = word.split("=", 1)[0]
+        if name in ("--output", "--format", "--jobs", "--fail-on"):
+            if name == word:
+                next(words, None)
+        elif name not in ("--quiet", "-q", "--strict"):
+            kept.append(Path(word).name if Path(word).is_absolute() else word)
+    return shlex.join(["porter", *kept])
 
 
 def _progress(quiet: bool) -> tuple[Callable[[str, int, int], None], Callable[[], None]]:

@@ -123,7 +123,9 @@ def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:
         for rule in matcher.rules_of(fact.kind, fact.name):
             key = (rule, fact.span.line)
             if key not in best:
-                best[key] = Hit(rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed))
+                best[key] = Hit(
+                    rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed), optional="optional" in fact.detail
+                )
     return list(best.values())
 
 

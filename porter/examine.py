@@ -104,7 +104,11 @@ class Auditor:
         if source.kind == "python" and not source.path.endswith("setup.py"):
             return Surveyed(entry.path, None)
         parse = cuda.skim if source.kind == "cxx" else parser_of(source.kind)
-        return Surveyed(entry.path, link.survey(parse(source)) if parse else None)
+        try:
+            return Surveyed(entry.path, link.survey(parse(source)) if parse else None)
+        except Exception as error:  # what a file tells the others may be lost, the file itself is still examined
+            what = f"the survey failed: {type(error).__name__}: {str(error)[:200]}"
+            return Surveyed(entry.path, None, (Problem("survey", entry.path, 0, what),))
 
     def examine(self, entry: Entry) -> Examined:
         """All that one file gives; what goes wrong is in the problems."""
@@ -118,17 +122,17 @@ class Auditor:
         if source.kind != "binary" and _longest_line(source.data) > MAX_LINE:
             what = f"a line of more than {MAX_LINE // 1_000_000} MB; not read"
             return Examined(entry.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", entry.path, 0, what),))
-        return self._look(source, lines)
+        try:
+            return self._look(source, lines)
+        except Exception as error:  # a crash costs one file, and is seen
+            what = f"the examination failed: {type(error).__name__}: {str(error)[:200]}"
+            return Examined(source.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", source.path, 0, what),))
 
     def _look(self, source: SourceFile, lines: int) -> Examined:
         parse = parser_of(source.kind)
         if parse is None or (source.kind == "cxx" and not self._cxx_matters(source)):
             return Examined(source.path, source.kind, source.origin, lines)
-        try:
-            parsed = python.parse(source, self.python_words) if source.kind == "python" else parse(source)
-        except Exception as error:  # a parser's crash costs one file, and is seen
-            what = f"the parser failed: {type(error).__name__}: {str(error)[:200]}"
-            return Examined(source.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", source.path, 0, what),))
+        parsed = python.parse(source, self.python_words) if source.kind == "python" else parse(source)
         parsed.facts = [f for f in parsed.facts if f.kind != "py_import" or f.name.split(".")[0] not in self.modules]
         self.index.enrich(parsed)
         hits, problems = detect.detect(parsed, self.index, self.config, self.matcher, self.detectors)

@@ -59,9 +59,7 @@ def rule_text(rule: Rule) -> str:
 
 def _effort_lines(effort: Effort) -> list[str]:
     parts = (("once", effort.once), ("a file", effort.file), ("a place", effort.each))
-    return [
-        f"Effort {label}: {duration(h.likely)} ({duration(h.best)} to {duration(h.worst)})" for label, h in parts if h.worst > 0
-    ]
+    return [f"Effort {label}: {duration(h.likely)} ({duration(h.best)} to {duration(h.worst)})" for label, h in parts if h.worst > 0]
 
 
 def _indented(text: str) -> list[str]:
@@ -114,7 +112,19 @@ def _surfaces(name: str, ruleset: RuleSet) -> list[str]:
 def _spellings(name: str) -> Iterable[tuple[str, str]]:
     package = re.split(r"[\[=<>!~;@ ]", name, maxsplit=1)[0]
     yield "requirement", canonicalize_name(package)
-    for kind in ("py_import", "py_call", "py_attr", "include", "call", "type", "link_library", "cmake_package", "image", "env_var", "command"):
+    for kind in (
+        "py_import",
+        "py_call",
+        "py_attr",
+        "include",
+        "call",
+        "type",
+        "link_library",
+        "cmake_package",
+        "image",
+        "env_var",
+        "command",
+    ):
         yield kind, name
 
 

@@ -14,9 +14,13 @@ from porter.examine import Examined
 from porter.model import Action, Finding, Hit, Hours, Live, Rule, Severity
 from porter.rules import RuleSet, applies
 
+PYTHON_KINDS = frozenset({"python", "cython", "notebook"})
 
-def assemble(examined: Iterable[Examined], ruleset: RuleSet, config: Config) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Findings and insights of all files, each in report order."""
+
+def assemble(
+    examined: Iterable[Examined], ruleset: RuleSet, config: Config, ported: bool = False
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Findings and insights of all files, each in report order. ``ported``: the project itself builds for AMD."""
     findings: list[Finding] = []
     insights: list[Finding] = []
     for one in examined:
@@ -27,11 +31,16 @@ def assemble(examined: Iterable[Examined], ruleset: RuleSet, config: Config) -> 
                 continue
             if rule.is_insight:
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))
-            elif hit.live is Live.NO:
+            elif hit.live is Live.NO or (ported and _off_the_amd_path(rule, one)):
                 insights.append(_finding(rule, hit, one, targets, "already-ported"))
             else:
                 findings.append(_finding(rule, hit, one, targets, rule.category))
     return _ordered(findings), _ordered(insights)
+
+
+def _off_the_amd_path(rule: Rule, one: Examined) -> bool:
+    """Python code around a CUDA-only library, in a project that builds for AMD: without the library it is not imported there."""
+    return rule.category == "cuda-only-library" and one.kind in PYTHON_KINDS
 
 
 def _targets(rule: Rule, hit: Hit, config: Config) -> tuple[str, ...]:
@@ -46,15 +55,22 @@ def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], cate
     work = category == rule.category and not rule.is_insight
     message = f"{rule.title}: {hit.message}" if hit.message else rule.title
     if category == "already-ported":
-        message = f"Not in the build for AMD: {message}"
+        message = f"{'Not in the build for AMD' if hit.live is Live.NO else 'Off the AMD path of this project'}: {message}"
+    elif hit.optional:
+        message += " (optional: the program goes on without it)"
     span = hit.span
     return Finding(
-        rule=rule.id, category=category, severity=rule.severity if work else Severity.INFO,
+        rule=rule.id, category=category, severity=_severity(rule, hit) if work else Severity.INFO,
         confidence=hit.confidence or rule.confidence, action=rule.action if work else Action.NONE, path=one.path,
         line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
         snippet=one.snippets.get(span.line, ""), message=message, replacement=rule.replacement if work else None,
         targets=targets, group=_group(rule, hit), related=hit.related,
     )  # fmt: skip
+
+
+def _severity(rule: Rule, hit: Hit) -> Severity:
+    """What a program can do without is at most minor."""
+    return min(rule.severity, Severity.MINOR) if hit.optional else rule.severity
 
 
 def _group(rule: Rule, hit: Hit) -> str:

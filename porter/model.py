@@ -106,7 +106,8 @@ class Hit(msgspec.Struct, frozen=True):
     """What a detector or a data rule returns: rule id, place, and the words that only this place can supply.
 
     ``message`` completes the rule's title; ``subject`` is the thing found (a package, a constant, an opcode) and findings
-    of one rule with one subject are settled by one decision; ``group`` overrides that key.
+    of one rule with one subject are settled by one decision; ``group`` overrides that key. ``optional`` says that the
+    program goes on without the thing: an import in a try that forgives.
     """
 
     rule: str
@@ -118,6 +119,7 @@ class Hit(msgspec.Struct, frozen=True):
     confidence: Confidence | None = None
     targets: tuple[str, ...] | None = None
     related: tuple[Related, ...] = ()
+    optional: bool = False
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -261,11 +263,7 @@ class Report(msgspec.Struct, frozen=True):
     date: str = ""
     fixed: tuple[Finding, ...] = ()
     amd_signs: tuple[Related, ...] = ()  # places in own code that know AMD: guards, tests for HIP, ROCm settings
-
-    @property
-    def already_ported(self) -> bool:
-        """True when the project itself already builds for AMD, as far as its own code shows."""
-        return len(self.amd_signs) >= AMD_SIGNS_OF_A_PORT
+    already_ported: bool = False  # the project itself builds for AMD, as far as its own files show
 
     @property
     def complete(self) -> bool:

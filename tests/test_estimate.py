@@ -12,7 +12,18 @@ from porter.config import Config
 from porter.estimate import simulate
 from porter.examine import Examined
 from porter.model import (
-    Action, Confidence, Effort, Finding, HipifyCount, Hours, Kernel, Origin, Problem, Related, Rule, Severity,
+    Action,
+    Confidence,
+    Effort,
+    Finding,
+    HipifyCount,
+    Hours,
+    Kernel,
+    Origin,
+    Problem,
+    Related,
+    Rule,
+    Severity,
 )  # fmt: skip
 from porter.rules import RuleSet
 
@@ -73,8 +84,7 @@ def test_a_project_without_cuda_or_one_that_knows_amd_has_no_project_lines() -> 
     python = Examined("a.py", "python", Origin.OWN, 100)
     assert [x.kind for x in run([], [python]).lines] == []
     assert run([], [python]).hours.p90 == 0.0
-    signs = tuple(Related("a.cu", n, "USE_ROCM") for n in (1, 2, 3))
-    assert run([], [cuda("a.cu", amd_signs=signs)]).lines == ()
+    assert estimate.estimate([], [cuda("a.cu")], RULESET, Config(), ported=True)[0].lines == ()
     assert {x.kind for x in run([], [cuda("a.cu")]).lines} == {"project"}
 
 

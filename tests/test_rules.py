@@ -43,7 +43,7 @@ def test_the_skeleton_is_a_rule_whose_example_passes(tmp_path: Path) -> None:
         ("[match]", "[matches]", "matches"),
         ('include = ["name.h"]', 'inclusion = ["name.h"]', "unknown fact kind"),
         ('include = ["name.h"]', "include = []", "no pattern"),
-        ('action = "swap"', 'action = "none"', "costs nothing"),
+        ('action = "swap"', 'action = "none"', "severity 'info'"),
         ('status = "replacement-with-changes"', 'status = "fine"', "replacement status"),
         ("[[source]]", "[source]", "source"),
         ('title = "What', 'title = "' + "x" * 91, "title"),

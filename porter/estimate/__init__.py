@@ -17,8 +17,13 @@ REWRITE_HOURS_A_LINE = Hours(5 / 60, 10 / 60, 30 / 60)  # rewriting a file costs
 CODE_KINDS = frozenset({"cuda", "cxx", "python", "cython", "notebook", "ptx", "cmake", "make", "bazel", "meson"})
 
 
-def estimate(findings: Sequence[Finding], own: Sequence[Examined], ruleset: RuleSet, config: Config) -> tuple[Estimate, dict[str, Hours]]:
-    """The estimate of a project, and the hours of each finding by fingerprint; a group's findings share its hours evenly."""
+def estimate(
+    findings: Sequence[Finding], own: Sequence[Examined], ruleset: RuleSet, config: Config, ported: bool = False
+) -> tuple[Estimate, dict[str, Hours]]:
+    """The estimate of a project, and the hours of each finding by fingerprint; a group's findings share its hours evenly.
+
+    A project that is ``ported`` has no project lines: it builds for AMD already.
+    """
     sizes = {one.path: one.lines for one in own if one.kind in CODE_KINDS}
     lines: list[EffortLine] = []
     shares: dict[str, Hours] = {}
@@ -26,7 +31,7 @@ def estimate(findings: Sequence[Finding], own: Sequence[Examined], ruleset: Rule
         line = _group_line(ruleset.rules[rule_id], group, members, sizes)
         lines.append(line)
         shares |= {finding.fingerprint: line.hours.times(1 / len(members)) for finding in members}
-    lines += project.lines(findings, own)
+    lines += [] if ported else project.lines(findings, own)
     total = _sum(line.hours for line in lines)
     hours = simulate.quantiles([line.hours for line in lines], config.seed)
     source = [line.hours for line in lines if line.kind == "finding"]

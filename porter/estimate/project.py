@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from porter.examine import Examined
-from porter.model import AMD_SIGNS_OF_A_PORT, EffortLine, Finding, Hours, Severity
+from porter.model import EffortLine, Finding, Hours, Severity
 
 ENVIRONMENT = Hours(4, 8, 24)
 REVIEW_ONCE = Hours(0.5, 1, 4)
@@ -20,10 +20,9 @@ CODE_CATEGORIES = frozenset({"warp-size", "inline-ptx", "unsupported-api", "unsu
 
 
 def lines(findings: Sequence[Finding], own: Sequence[Examined]) -> list[EffortLine]:
-    """The project's lines. A project without CUDA sources of its own, or one that already builds for AMD, has none but the review."""
+    """The project's lines; a project without CUDA sources of its own has none."""
     cuda = [one for one in own if one.kind == "cuda" and one.hipify is not None]
-    signs = sum(len(one.amd_signs) for one in own)
-    if not cuda or signs >= AMD_SIGNS_OF_A_PORT:
+    if not cuda:
         return []
     out = [_environment(cuda), *_review(cuda), *_build(own, findings), _tests(own, cuda)]
     if any(mark in one.path for one in own for mark in CI_FILES):
