@@ -88,3 +88,23 @@ def test_same_report_gives_the_same_bytes():
 def test_date_is_there_only_if_given():
     assert "date" not in stdlib_json.loads(json.render(make_report()))
     assert stdlib_json.loads(json.render(make_report(date="2026-12-01")))["date"] == "2026-12-01"
+
+
+def test_the_command_in_a_report_tells_no_folder_and_no_output(monkeypatch):
+    from porter import cli
+
+    words = [
+        "porter",
+        "scan",
+        "/home/me/secret/repo",
+        "--output=/x/r.html",
+        "--output",
+        "r.json",
+        "-q",
+        "--target",
+        "gfx942",
+        "--jobs",
+        "2",
+    ]
+    monkeypatch.setattr("sys.argv", words)
+    assert cli._command() == "porter scan repo --target gfx942"

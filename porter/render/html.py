@@ -93,7 +93,7 @@ def _numbers(report: Report) -> dict[str, Any]:
     """The headline."""
     lines, names = summary.untouched(report), summary.names_share(report)
     return {
-        "verdict": summary.verdict(report),
+        "verdict": summary.sentence(report),
         "effort": report.estimate.hours,
         "band": numbers.band(report.estimate.hours),
         "strip": charts.effort_strip(report.estimate.hours),
@@ -141,6 +141,7 @@ def _lists(report: Report) -> dict[str, Any]:
         "dependencies": summary.dependencies(report),
         "kernels": sorted(report.kernels, key=lambda kernel: (-len(kernel.features), kernel.path, kernel.line)),
         "converted": _converted(report),
+        "diffs": sum(1 for record in report.files if record.hipify and record.hipify.diff),
         "skipped_files": sum(entry.files for entry in report.skipped),
         "others": [origin for origin in report.origins if origin.origin != "own" and (origin.files or origin.cuda_files)],
         "problems": sorted(report.problems, key=lambda problem: not problem.matters),

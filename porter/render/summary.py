@@ -84,10 +84,16 @@ def total(parts: Iterable[Hours]) -> Hours:
     return out
 
 
-def decisions(report: Report, limit: int = 5) -> tuple[RuleGroup, ...]:
-    """The rules that settle most of the work: worst severity first, then most hours."""
+def decisions(report: Report, limit: int = 6) -> tuple[RuleGroup, ...]:
+    """The rules to settle first: the half that costs most, and beside it the worst by severity; worst severity first."""
     groups = [g for g in by_rule(report, report.findings) if g.hours.likely > 0 or g.severity >= Severity.MAJOR]
-    return tuple(groups[:limit])
+    dear = sorted(groups, key=lambda g: -g.hours.likely)[: (limit + 1) // 2]
+    chosen = {g.rule.id for g in dear}
+    for group in groups:
+        if len(chosen) >= limit:
+            break
+        chosen.add(group.rule.id)
+    return tuple(g for g in groups if g.rule.id in chosen)
 
 
 def by_category(report: Report) -> tuple[Row, ...]:
@@ -204,13 +210,14 @@ def matters(report: Report) -> int:
 
 def verdict(report: Report) -> str:
     """The audit in one sentence, or two where the audit is incomplete."""
-    parts = [_verdict(report)]
+    parts = [sentence(report)]
     if not report.complete:
         parts.append(f"The audit is incomplete: {numbers.plural(matters(report), 'problem')} may hide findings.")
     return " ".join(parts)
 
 
-def _verdict(report: Report) -> str:
+def sentence(report: Report) -> str:
+    """What the port asks for, in one sentence."""
     name = one_line(report.root.rstrip("/").rsplit("/", 1)[-1], 60) or "This project"
     where = targets_text(report)
     if not report.findings:
@@ -232,7 +239,7 @@ def _verdict(report: Report) -> str:
 
 
 def _mainly(report: Report) -> str:
-    stops = [g for g in decisions(report, 50) if g.severity is Severity.BLOCKER]
+    stops = [g for g in by_rule(report, report.findings) if g.severity is Severity.BLOCKER]
     if stops:
         titles = [one_line(g.rule.title, 70) for g in stops[:2]]
         more = f" and {numbers.plural(len(stops) - 2, 'more blocker')}" if len(stops) > 2 else ""

@@ -159,5 +159,5 @@ def _problems(console: Console, report: Report) -> None:
 def _next(console: Console, report: Report, html_path: str) -> None:
     if html_path:
         console.print(Text("Report  ", "dim") + Text(one_line(html_path), "bold"), overflow="fold")
-    if first := summary.decisions(report, 1):
+    if first := summary.decisions(report, TOP_FINDINGS):
         console.print(Text("Next    ", "dim") + Text(f"porter explain {first[0].rule.id}"))
