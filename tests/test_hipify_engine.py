@@ -126,6 +126,7 @@ def test_symbols_and_kernel_pointers(before: str, after: str) -> None:
         ("template <typename T> __global__ void __launch_bounds__(64, 2) k(T x);\nvoid f() { k<<<1, 2>>>(3); }",
          "template <typename T> __global__ void __launch_bounds__(64, 2) k(T x);\nvoid f() { hipLaunchKernelGGL(HIP_KERNEL_NAME(k), dim3(1), dim3(2), 0, 0, 3); }"),
         ("k<<<a < b ? a : b, 64>>>(x);", "hipLaunchKernelGGL(k, dim3(a < b ? a : b), dim3(64), 0, 0, x);"),
+        ("#define L(T) k<T> \\\n    <<<g, b>>>( \\\n        x)\n", "#define L(T) hipLaunchKernelGGL(HIP_KERNEL_NAME(k<T>), dim3(g), dim3(b), 0, 0, x)\n"),
         ("k<<<1, {8, 8}>>>(cudaMemcpyDefault);", "hipLaunchKernelGGL(k, dim3(1), dim3{8, 8}, 0, 0, hipMemcpyDefault);"),
     ],
 )  # fmt: skip

@@ -25,7 +25,7 @@ _QUOTED = (b'"', b"'")
 
 
 def mask(data: bytes) -> bytes:
-    """The text with comments and the insides of literals blanked, byte for byte as long; #include paths stay readable."""
+    """The text with comments, the insides of literals and line splices blanked, byte for byte as long; #include paths stay readable."""
     out: list[bytes] = []
     at = 0
     for match in _OPAQUE.finditer(data):
@@ -44,7 +44,8 @@ def mask(data: bytes) -> bytes:
         out.append(blank)
         at = end
     out.append(data[at:])
-    return b"".join(out)
+    # A line that goes on in the next one is one line to the compiler; only the backslash goes, so that offsets stay.
+    return b"".join(out).replace(b"\\\n", b" \n").replace(b"\\\r\n", b" \r\n")
 
 
 def outside(data: bytes, at: int) -> int:
