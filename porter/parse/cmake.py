@@ -40,6 +40,7 @@ def parse(file: SourceFile) -> Parsed:
         _read(sheet, command, live)
     _reads(sheet, listed)
     sheet.parsed.extra["sources"] = cmake_sources.of(listed, lives(listed), sheet.file.path)
+    sheet.parsed.extra["cuda_sources"] = any(text.endswith(".cu") for command in listed for text in command.texts())
     sheet.parsed.extra["cmake_includes"] = cmake_includes.of(listed, sheet.file.path)
     sheet.parsed.extra["cmake_functions"] = cmake_includes.functions(listed, sheet.line)
     return sheet.parsed

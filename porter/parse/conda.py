@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from porter.model import Live, SourceFile
-from porter.parse import Parsed
+from porter.parse import Parsed, yaml
 from porter.parse.install_line import conda_package
 from porter.parse.requirement_line import read_requirement
 from porter.parse.sheet import Sheet
 from porter.parse.yaml_tree import Node, blanked, load, walk
 
 _SECTIONS = frozenset(("dependencies", "build", "host", "run", "run_constrained", "test", "requires", "run_exports", "strong"))
+_ROOT_KEYS = ("dependencies", "requirements", "channels", "package", "recipe", "outputs")
 _NOT_LINUX = ("win", "osx", "not linux", "arm64")
 
 
 def parse(file: SourceFile) -> Parsed:
-    """Facts of environment.yml, meta.yaml or recipe.yaml."""
+    """Facts of environment.yml, meta.yaml or recipe.yaml; a file that is only named like one is read as plain YAML."""
     sheet = Sheet(file, "conda")
-    for document in load(sheet, blanked(sheet.text)):
+    documents = load(sheet, blanked(sheet.text))
+    if not any(document.get(key) is not None for document in documents for key in _ROOT_KEYS):
+        return yaml.parse(file)
+    for document in documents:
         for path, node, key in walk(document):
             last = path.rsplit(".", 1)[-1]
             if node.value is None:
