@@ -93,5 +93,8 @@ def command_facts(words: list[str], node: Node, emit: Emit, probe: bool = False)
     for at, word in enumerate(rest[:60]):
         if word.startswith("-") and len(word) > 1:
             following = rest[at + 1] if at + 1 < len(rest) else ""
-            flag = word if "=" in word or not following or following[:1] in "-…" else f"{word}={following}"
-            emit("command_flag", f"{name} {flag}", node)
+            bare, _, value = word.partition("=")
+            value = value or ("" if not following or following[:1] in "-…" else following)
+            emit("command_flag", f"{name} {bare}", node)
+            if value:
+                emit("command_flag", f"{name} {bare}={value}", node)

@@ -75,6 +75,9 @@ class Collector:
     def _call(self, node: Node, above: list[Node]) -> None:
         function = field(node, "function")
         name = self.source.resolve(function) if function is not None else ""
+        if function is not None and function.type == "subscript":  # a Triton launch: kernel[grid](…)
+            base = field(function, "value")
+            name = (self.source.resolve(base) if base is not None else "") + "[]"
         if name:
             first = len(self.facts)
             self._calls(self.source, node, name, above, self.emit)
