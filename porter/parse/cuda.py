@@ -17,6 +17,7 @@ from porter.parse.cuda_facts import Captured, Place, capture, language, text_of,
 from porter.parse.guards import SourceGuards, guards_of
 
 MAX_NESTING = 2000
+MAX_CONDITIONALS = 500
 MAX_STATEMENT = 32 * 1024  # bytes between two of ; { } , or a directive: a longer one makes a tree too deep to walk
 PARSE_SECONDS = 10.0
 _CHUNK = 65536
@@ -36,7 +37,7 @@ def parse(file: SourceFile) -> Parsed:
     guards = guards_of(file.data, file.path, masked=masked)
     parsed = Parsed(file, guards=guards)
     facts = list(_directive_facts(file.data, lines))
-    reason = _refusal(file.data, masked)
+    reason = _refusal(file.data, masked) or _too_many_conditionals(lines)
     cut = [] if reason or not guards.regions else cuda_branches.cuts(masked, lines, guards)
     stretches = [] if reason else cuda_repair.merged([*cut, *cuda_repair.find(masked)])
     text = cuda_repair.apply(file.data, stretches)
@@ -92,6 +93,14 @@ def _refusal(data: bytes, masked: bytes) -> str:
         return f"brackets nest {deepest} deep"
     longest = max(map(len, _SEPARATOR.split(masked)))
     return f"a statement of {longest} bytes" if longest > MAX_STATEMENT else ""
+
+
+def _too_many_conditionals(lines: list[cuda_lex.Directive]) -> str:
+    depth = deepest = 0
+    for line in lines:
+        depth += {"if": 1, "ifdef": 1, "ifndef": 1, "endif": -1}.get(line.word, 0)
+        deepest = max(deepest, depth)
+    return f"conditionals nest {deepest} deep" if deepest > MAX_CONDITIONALS else ""
 
 
 def _tree(text: bytes) -> Any:
@@ -162,11 +171,12 @@ def _macro_facts(data: bytes, found: Captured) -> Iterator[Fact]:
             continue
         body = data[value.start_byte : value.end_byte]
         if not _SIMPLE_BODY.fullmatch(body):
-            yield from fragment_facts(body, Place(*value.start_point), {"macro": name})
+            own = frozenset(detail.get("params", "").replace(",", " ").encode().split())
+            yield from fragment_facts(body, Place(*value.start_point), {"macro": name}, own)
 
 
-def fragment_facts(body: bytes, place: Place, extra: dict[str, str]) -> Iterator[Fact]:
-    """Facts of a piece of code that stands at a place of its file: the body of a macro, for one."""
+def fragment_facts(body: bytes, place: Place, extra: dict[str, str], own: frozenset[bytes] = frozenset()) -> Iterator[Fact]:
+    """Facts of a piece of code that stands at a place of its file, the body of a macro for one; ``own`` are its parameters."""
     text = body.replace(b"\\\r\n", b" \r\n").replace(b"\\\n", b" \n").replace(b"##", b"  ").replace(b"#", b" ")
     masked = cuda_lex.mask(text)
     if _refusal(text, masked):
@@ -174,25 +184,30 @@ def fragment_facts(body: bytes, place: Place, extra: dict[str, str]) -> Iterator
     text = cuda_repair.apply(text, cuda_repair.find(masked))
     tree = _tree(text)
     if tree is not None:
-        yield from _facts_of(capture(tree, text, place), text, extra)
+        found = capture(tree, text, place)
+        found.declared.update(own)
+        yield from _facts_of(found, text, extra)
 
 
 def _measure(parsed: Parsed, found: Captured) -> None:
     """Coverage, and a Problem where what was lost is more than the odd macro."""
     size = len(parsed.file.data)
-    lost, end = 0, -1
-    worst: Any = None
-    for node in sorted(found.all("error"), key=lambda n: n.start_byte):
-        if node.start_byte >= end:
-            lost += node.end_byte - node.start_byte
-            end = node.end_byte
-            if worst is None or node.end_byte - node.start_byte > worst.end_byte - worst.start_byte:
-                worst = node
-    parsed.coverage = 1.0 - lost / size if size else 1.0
-    if worst is not None and (parsed.coverage < 0.98 or worst.end_byte - worst.start_byte > 2000):
-        line, last = worst.start_point[0] + 1, worst.end_point[0] + 1
-        what = f"syntax not understood, most of it in lines {line} to {last}; {parsed.coverage:.0%} of the file was read"
-        parsed.problems.append(Problem("parse", parsed.file.path, line, what, matters=parsed.coverage < 0.9))
+    lost = 0
+    worst: tuple[int, int, int] = (0, 0, 0)
+    for node in found.all("error"):
+        own = _lost(node)
+        lost += own
+        worst = max(worst, (own, -node.start_point[0] - 1, node.end_point[0] + 1))
+    parsed.coverage = max(0.0, 1.0 - lost / size) if size else 1.0
+    if parsed.coverage < 0.98 or worst[0] > 2000:
+        what = f"syntax not understood, most of it in lines {-worst[1]} to {worst[2]}; {parsed.coverage:.0%} of the file was read"
+        parsed.problems.append(Problem("parse", parsed.file.path, -worst[1], what, matters=parsed.coverage < 0.9))
+
+
+def _lost(error: Any) -> int:
+    """Bytes of an error node that no construct inside it explains; what errors inside those lose is their own."""
+    read = sum(child.end_byte - child.start_byte for child in error.named_children if child.child_count and child.type != "ERROR")
+    return int(error.end_byte - error.start_byte - read)
 
 
 def _with_live(facts: list[Fact], guards: SourceGuards) -> list[Fact]:

@@ -24,7 +24,7 @@ _TYPE = re.compile(
     rb"\s+(?:const\s+)?[A-Za-z_][\w:]*+(?:<[^<>;(){}]{0,120}(?:<[^<>;(){}]{0,80}>[^<>;(){}]{0,80})?>)?(?:\s*[*&]+\s*|\s+)"
     rb"(?:operator\s*\S{1,3}|[A-Za-z_][\w:]*+)(?:<[^<>;(){}]{0,80}>)?\s*\("
 )
-_ATTRIBUTE = re.compile(rb"(?:INLINE|DEVICE|HOST|KERNEL_ATTR|_API|EXPORT|_UNROLL_ATTR|_HD|_D)\Z")
+_ATTRIBUTE = re.compile(rb"(?:INLINE|DEVICE|HOST|KERNEL_ATTR|_API|EXPORT|_UNROLL_ATTR|_HD)\Z")
 _LAMBDA = re.compile(rb"\]\s*((?:(?:__device__|__host__|__forceinline__|[A-Z_][A-Z0-9_]{2,60}+)\s*)+)(?=[({])")
 _MACRO_CALL = re.compile(rb"\b[A-Z][A-Z0-9_]{2,80}+[ \t]*\(")
 _PRIMITIVE = re.compile(
@@ -32,6 +32,7 @@ _PRIMITIVE = re.compile(
     rb"[ \t]*\**)(?=\s*[,)])"
 )
 _ALONE = re.compile(rb"^[A-Z_][A-Z0-9_]{2,80}+[ \t]*\(", re.MULTILINE)
+_WORD_ALONE = re.compile(rb"^[ \t]*([A-Z_][A-Z0-9_]{3,80}+)[ \t]*\r?\n\s*(?![=,.;)+*/?<>&|%^\]-])", re.MULTILINE)
 _AFTER = re.compile(rb"[ \t]*(?:\r?\n\s*|\Z)")
 _BRACKETS = re.compile(rb"[()]")
 
@@ -73,6 +74,7 @@ def find(masked: bytes) -> list[Blanked]:
             found.append(Blanked(match.start(1), match.end(1), match.group(1)))
     found.extend(Blanked(m.start(1), m.end(1), m.group(1)) for m in _LAMBDA.finditer(masked))
     found.extend(_alone(masked))
+    found.extend(_words_alone(masked))
     found.extend(_types_as_arguments(masked))
     return merged(found)
 
@@ -106,6 +108,17 @@ def _alone(masked: bytes) -> list[Blanked]:
         after = _AFTER.match(masked, end) if end > 0 else None
         if after is not None and (after.end() >= len(masked) or masked[after.end()] not in b"{:;=.,+-*/?<>&|)"):
             found.append(Blanked(match.start(), end, code=True))
+    return found
+
+
+def _words_alone(masked: bytes) -> list[Blanked]:
+    """A macro that is a whole line where a statement starts: CUTLASS_PRAGMA_UNROLL before a loop."""
+    found = []
+    for match in _WORD_ALONE.finditer(masked):
+        before = masked[max(0, match.start() - 400) : match.start()].rstrip()
+        is_after_directive = before.rpartition(b"\n")[2].lstrip()[:1] == b"#"
+        if (before[-1:] in b";{})" or is_after_directive) and not before.endswith(b"\\") and b"enum" not in before[-60:]:
+            found.append(Blanked(match.start(1), match.end(1), match.group(1)))
     return found
 
 

@@ -12,6 +12,7 @@ from porter.parse.cuda_expr import UNKNOWN, Value, evaluate, truth
 from porter.parse.cuda_lex import Directive, directives, mask
 
 MAX_MACRO_DEPTH = 12
+MAX_CHAIN = 24  # conditions that a region names
 _OPENERS = ("if", "ifdef", "ifndef")
 _MIDDLES = ("elif", "elifdef", "elifndef", "else")
 _DEFINE = re.compile(r"([A-Za-z_]\w*)(\()?")
@@ -216,7 +217,7 @@ def _chains(lines: list[Directive]) -> list[tuple[str, ...]]:
             stack[-1][1] = f"#else of {first}" if directive.word == "else" else f"{text} after {first}"
         elif directive.word == "endif" and stack:
             stack.pop()
-        out.append(tuple(frame[1] for frame in stack))
+        out.append(tuple(frame[1] for frame in stack[:MAX_CHAIN]))
     return out
 
 

@@ -1,0 +1,143 @@
+"""Linking: what files tell each other about macros, constants, kernels, launches and conditionals."""
+
+from __future__ import annotations
+
+import pickle
+
+from porter import link
+from porter.model import Live, SourceFile
+from porter.parse import Parsed, cuda, parser_of
+
+
+def parsed(path: str, text: str, kind: str = "cuda") -> Parsed:
+    parse = parser_of(kind)
+    assert parse is not None
+    return parse(SourceFile(path, kind, text.encode()))
+
+
+def index_of(files: dict[str, str], defines: tuple[str, ...] = ()) -> link.Index:
+    return link.link([link.survey(parsed(path, text)) for path, text in files.items()], defines)
+
+
+FILES = {
+    "src/common/warp.h": "#pragma once\n#ifdef USE_ROCM\n#define WARP_SIZE 64\n#define HAS_BIG_MASKS\n#else\n#define WARP_SIZE 32\n#endif\n",
+    "src/config.cuh": '#include "common/warp.h"\nnamespace c { constexpr int kWarps = 8; }\nenum Tile { SMALL = 16, NEXT, BIG = SMALL * 4 };\n'
+    "struct T { static constexpr int kThreads = c::kWarps * WARP_SIZE; };\n",
+    "src/kernel.cu": '#include "config.cuh"\ntemplate <typename T, int N = 4>\n__global__ __launch_bounds__(256, 2) void scale(T* x, int n = 1) {\n'
+    "  int i = threadIdx.x;\n  constexpr int local = 3;\n}\n__device__ int lane() { return 0; }\nstatic __global__ void idle() {}\n",
+    "src/launch.cu": "void go() {\n  scale<float><<<grid, 8 * 32, 128, s>>>(x);\n  auto k = &scale<half>;\n  k<<<1, 2>>>(x);\n"
+    "  cudaLaunchKernel((void*)scale<int>, grid, block, args, 0, s);\n}\n",
+    "other/a.cuh": "#define UNIQUE 7\n#define TWICE 1\n",
+    "other/b.cuh": "#define TWICE 2\n",
+}
+
+
+def test_includes_resolve_beside_the_file_and_by_suffix() -> None:
+    index = index_of(FILES)
+    assert index.resolve("common/warp.h", "src/config.cuh") == "src/common/warp.h"
+    assert index.resolve("warp.h", "other/a.cuh") == "src/common/warp.h"
+    assert index.resolve("arp.h", "other/a.cuh") is None
+    assert index.resolve("../src/config.cuh", "other/a.cuh") == "src/config.cuh"
+    assert index.reach("src/kernel.cu") == ("src/kernel.cu", "src/config.cuh", "src/common/warp.h")
+
+
+def test_include_circles_end() -> None:
+    index = index_of({"a.cuh": '#include "b.cuh"\n', "b.cuh": '#include "a.cuh"\n'})
+    assert index.reach("a.cuh") == ("a.cuh", "b.cuh")
+
+
+def test_constants_fold_as_the_amd_build_sees_them() -> None:
+    index = index_of(FILES)
+    assert index.constant("WARP_SIZE", "src/kernel.cu") == 64
+    assert index.constant("kWarps", "src/kernel.cu") == 8
+    assert index.constant("T::kThreads", "src/kernel.cu") == 512
+    assert [index.constant(name, "src/kernel.cu") for name in ("SMALL", "NEXT", "BIG")] == [16, 17, 64]
+    assert index.fold("kWarps * 2 + NEXT", "src/kernel.cu") == 33
+
+
+def test_what_is_not_one_number_is_none() -> None:
+    index = index_of(FILES)
+    assert index.constant("TWICE", "src/kernel.cu") is None
+    assert index.constant("TWICE", "other/b.cuh") == 2
+    assert index.constant("UNIQUE", "src/kernel.cu") == 7
+    assert index.constant("local", "src/kernel.cu") is None
+    assert index.fold("n + 1", "src/kernel.cu") is None
+
+
+def test_constants_that_name_themselves_end() -> None:
+    index = index_of({"a.cuh": "#define A B\n#define B A\n#define C (C + 1)\n"})
+    assert index.constant("A", "a.cuh") is None
+    assert index.constant("C", "a.cuh") is None
+
+
+def test_defines_of_the_user_win() -> None:
+    assert index_of(FILES, ("-DWARP_SIZE=16", "NAKED")).constant("WARP_SIZE", "src/kernel.cu") == 16
+    assert index_of(FILES, ("NAKED",)).constant("NAKED", "src/kernel.cu") == 1
+
+
+def test_build_files_give_flags() -> None:
+    flags = link.survey(parsed("CMakeLists.txt", "add_definitions(-DTILE=48)\n", "cmake"))
+    index = link.link([flags, link.survey(parsed("a.cu", "void f() {}\n"))])
+    assert index.constant("TILE", "a.cu") == 48
+
+
+def test_functions_know_sides_parameters_and_bounds() -> None:
+    index = index_of(FILES)
+    scale = index.function("scale", "src/launch.cu")
+    assert scale is not None
+    assert (scale.side, scale.bounds, scale.line, scale.end_line) == ("kernel", ("256", "2"), 2, 6)
+    assert [(p.name, p.default) for p in scale.params] == [("x", ""), ("n", "1")]
+    assert [(p.name, p.default) for p in scale.template] == [("T", ""), ("N", "4")]
+    lane = index.function("lane", "src/kernel.cu")
+    assert lane is not None
+    assert lane.side == "device"
+
+
+def test_kernels_count_their_launches() -> None:
+    index = index_of(FILES)
+    assert [(k.name, k.path, k.line, k.lines, k.launches) for k in index.kernels] == [
+        ("scale", "src/kernel.cu", 2, 5, 3),
+        ("idle", "src/kernel.cu", 8, 1, 0),
+    ]
+    launches = [launch for _, launch in index.launches_of("scale")]
+    assert [(one.line, one.grid, one.block) for one in launches] == [(2, "grid", "8 * 32"), (4, "1", "2"), (5, "grid", "block")]
+    assert launches[0].shared == "128"
+
+
+def test_guards_learn_from_included_files() -> None:
+    files = {
+        **FILES,
+        "src/use.cu": '#include "config.cuh"\n#ifdef HAS_BIG_MASKS\nint a;\n#else\nint b;\n#endif\n#if WARP_SIZE == 32\nint c;\n#endif\n',
+    }
+    index = index_of(files)
+    one = parsed("src/use.cu", files["src/use.cu"])
+    assert one.live(3) is Live.UNKNOWN
+    index.enrich(one)
+    assert (one.live(3), one.live(5), one.live(8)) == (Live.YES, Live.NO, Live.NO)
+
+
+def test_guards_do_not_learn_from_files_that_are_not_included() -> None:
+    text = "#ifdef HAS_BIG_MASKS\nint a;\n#endif\n"
+    index = index_of({**FILES, "alone.cu": text})
+    one = parsed("alone.cu", text)
+    index.enrich(one)
+    assert one.live(2) is Live.UNKNOWN
+
+
+def test_the_users_defines_reach_the_guards() -> None:
+    text = "#ifdef WITH_FAST\nint a;\n#else\ncudaFree(b);\n#endif\n"
+    one = parsed("a.cu", text)
+    index_of({"a.cu": text}, ("WITH_FAST",)).enrich(one)
+    assert one.live(4) is Live.NO
+    assert [f.live for f in one.facts if f.name == "cudaFree"] == [Live.NO]
+
+
+def test_skimmed_headers_are_surveyed() -> None:
+    skimmed = link.survey(cuda.skim(SourceFile("w.h", "cxx", b"#define WARP 32\n")))
+    index = link.link([skimmed, link.survey(parsed("a.cu", '#include "w.h"\n'))])
+    assert index.constant("WARP", "a.cu") == 32
+
+
+def test_an_index_crosses_processes() -> None:
+    index = pickle.loads(pickle.dumps(index_of(FILES)))
+    assert index.constant("WARP_SIZE", "src/kernel.cu") == 64
