@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-import tree_sitter
-
 from porter.model import Fact, Problem, SourceFile, Span
 from porter.parse import Parsed
 from porter.parse.python_calls import call_facts
@@ -21,18 +19,16 @@ from porter.parse.python_facts import Collector
 from porter.parse.python_guards import guards_of
 from porter.parse.python_imports import imports
 from porter.parse.python_setup import setup_facts
-from porter.parse.python_tree import LANGUAGE, Source
+from porter.parse.python_tree import Source
 from porter.parse.python_words import Words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-ALL = tree_sitter.Query(
-    LANGUAGE,
-    "[(call) (attribute) (string) (keyword_argument) (default_parameter) (typed_default_parameter) (pair) (subscript)"
-    " (concatenated_string) (assignment)] @n",
-)
-MAX_HITS = 60_000
+NAME = re.compile(rb"[A-Za-z_]\w*|[\"']")
+MAX_HITS = 200_000
+MAX_BRACKETS = 1_000
+NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 
 
 def parse(file: SourceFile, words: Words | None = None) -> Parsed:
@@ -45,6 +41,9 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
     parsed = Parsed(file)
     if words is not None and not words.worth(file.data.lower()):
         return parsed
+    if _depth(file.data) > MAX_BRACKETS:
+        what = f"brackets nested more than {MAX_BRACKETS:,} deep: not read as Python"
+        return Parsed(file, problems=[Problem("parse", file.path, 1, what)], coverage=0.0)
     source = Source(file.data, place)
     parsed.tree = source.tree
     parsed.extra["python"] = source
@@ -66,6 +65,18 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
     return parsed
 
 
+def _depth(data: bytes) -> int:
+    """How deep brackets nest, those in strings and comments included."""
+    depth = deepest = 0
+    for char in data.translate(None, NO_BRACKETS):
+        if char in b"([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif depth:
+            depth -= 1
+    return deepest
+
+
 def _in_order(facts: Iterable[Fact]) -> list[Fact]:
     """By place, each fact once."""
     seen: dict[tuple[str, str, Span], Fact] = {}
@@ -76,22 +87,13 @@ def _in_order(facts: Iterable[Fact]) -> list[Fact]:
 
 def _places(source: Source, words: Words | None) -> Iterable[list[Node]]:
     """Paths to the places worth a look: all of them, or those that hold a word or a name imported from one."""
-    if words is None:
-        captured = tree_sitter.QueryCursor(ALL).captures(source.root).get("n", [])
-        offsets = sorted({node.start_byte for node in captured} | {_name_end(node) for node in captured})
-    else:
-        offsets = sorted(_offsets(source, words.names))
+    offsets = [match.start() for match in NAME.finditer(source.data)] if words is None else sorted(_offsets(source, words.names))
+    if len(offsets) > MAX_HITS:
+        source.cut = source.data.count(b"\n", 0, offsets[MAX_HITS]) + 1
     for offset in offsets[:MAX_HITS]:
         path = source.path(offset)
         if path and path[-1].type != "comment":
             yield path
-
-
-def _name_end(node: Node) -> int:
-    """A byte inside the last name of a dotted callee, so that `a().b()` is found as well as `a()`."""
-    function = node.child_by_field_name("function") if node.type == "call" else node
-    name = function.child_by_field_name("attribute") if function is not None else None
-    return name.start_byte if name is not None else node.start_byte
 
 
 def _offsets(source: Source, words: frozenset[bytes]) -> set[int]:
@@ -117,6 +119,8 @@ def _note_problems(parsed: Parsed, source: Source) -> None:
     path = parsed.file.path
     if source.too_deep:
         parsed.problems.append(Problem("parse", path, source.too_deep, "nested more than 400 levels deep; what is inside was not read"))
+    if source.cut:
+        parsed.problems.append(Problem("parse", path, source.cut, "too many places to look at; the rest was not read"))
     if not source.root.has_error:
         return
     lost, first = _errors(source.root)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 LANGUAGE = tree_sitter.Language(tree_sitter_python.language())
 MAX_DEPTH = 400
 """Levels of the tree that are followed down to a place; real code stays below 100."""
+MAX_DEEP_PATHS = 200
+"""Places deeper than that after which no more of a file is looked at."""
 
 
 class Source:
@@ -33,12 +35,16 @@ class Source:
         self.root = self.tree.root_node
         self.aliases: dict[str, str] = {}
         self.too_deep = 0
+        self.cut = 0
+        self._deep_paths = 0
         self.offsets: dict[Span, int] = {}
         self._place = place
         self._starts: list[int] = []
 
     def path(self, offset: int) -> list[Node]:
         """The nodes from the root down to the smallest one at a byte; empty where the tree is too deep."""
+        if self._deep_paths > MAX_DEEP_PATHS:
+            return []
         cursor = self.tree.walk()
         nodes: list[Node] = [self.root]
         while True:
@@ -49,6 +55,7 @@ class Source:
                 return nodes
             nodes.append(node)
             if len(nodes) > MAX_DEPTH:
+                self._deep_paths += 1
                 self.too_deep = self.too_deep or node.start_point[0] + 1
                 return []
 
