@@ -97,6 +97,12 @@ def test_include_guards_with_a_vendor_word_are_no_conditions() -> None:
     assert guards_of(text.encode(), "a.h").at(5) is YES
 
 
+def test_include_guards_and_defaults_are_live() -> None:
+    text = "#ifndef SRC_REDUCE_H\n#define SRC_REDUCE_H\na\n#ifndef TILE\n#define TILE 4\n#endif\n#if TILE == 4\nb\n#endif\n#endif\n"
+    assert lives(text, "a.h") == {"a": (YES, YES), "b": (YES, YES)}
+    assert guards_of(text.encode(), "a.h").at(5) is YES
+
+
 def test_given_macros_decide() -> None:
     assert branches("#ifdef WITH_FAST", given={"WITH_FAST": "1"}) == (YES, YES, NO, NO)
     assert branches("#if LEVEL > 2", given={"LEVEL": "3"}) == (YES, YES, NO, NO)

@@ -20,10 +20,13 @@ def index_of(files: dict[str, str], defines: tuple[str, ...] = ()) -> link.Index
 
 
 FILES = {
-    "src/common/warp.h": "#pragma once\n#ifdef USE_ROCM\n#define WARP_SIZE 64\n#define HAS_BIG_MASKS\n#else\n#define WARP_SIZE 32\n#endif\n",
-    "src/config.cuh": '#include "common/warp.h"\nnamespace c { constexpr int kWarps = 8; }\nenum Tile { SMALL = 16, NEXT, BIG = SMALL * 4 };\n'
+    "src/common/warp.h": "#pragma once\n"
+    "#ifdef USE_ROCM\n#define WARP_SIZE 64\n#define HAS_BIG_MASKS\n#else\n#define WARP_SIZE 32\n#endif\n",
+    "src/config.cuh": '#include "common/warp.h"\nnamespace c { constexpr int kWarps = 8; }\n'
+    "enum Tile { SMALL = 16, NEXT, BIG = SMALL * 4 };\n"
     "struct T { static constexpr int kThreads = c::kWarps * WARP_SIZE; };\n",
-    "src/kernel.cu": '#include "config.cuh"\ntemplate <typename T, int N = 4>\n__global__ __launch_bounds__(256, 2) void scale(T* x, int n = 1) {\n'
+    "src/kernel.cu": '#include "config.cuh"\ntemplate <typename T, int N = 4>\n'
+    "__global__ __launch_bounds__(256, 2) void scale(T* x, int n = 1) {\n"
     "  int i = threadIdx.x;\n  constexpr int local = 3;\n}\n__device__ int lane() { return 0; }\nstatic __global__ void idle() {}\n",
     "src/launch.cu": "void go() {\n  scale<float><<<grid, 8 * 32, 128, s>>>(x);\n  auto k = &scale<half>;\n  k<<<1, 2>>>(x);\n"
     "  cudaLaunchKernel((void*)scale<int>, grid, block, args, 0, s);\n}\n",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from porter.model import Live
-from porter.parse.cuda_build import ALL_PASSES, AMD, DEVICE_PASSES, NVIDIA, Pass, ambient
+from porter.parse.cuda_build import ALL_PASSES, AMD, DEVICE_PASSES, NVIDIA, Pass, ambient, is_predefined
 from porter.parse.cuda_expr import UNKNOWN, Value, evaluate, truth
 from porter.parse.cuda_lex import Directive, directives, mask
 
@@ -88,7 +88,7 @@ class Preprocessor:
             return UNKNOWN if macro.defined is None else (1 if macro.defined else None)
         if name in self.given:
             return 1
-        if fresh and not name.startswith("__") and ambient(name, self.run) is not UNKNOWN and name not in ("USE_ROCM", "HIP_VERSION"):
+        if fresh and not is_predefined(name):
             return None
         return ambient(name, self.run)
 
