@@ -7,8 +7,11 @@ import importlib
 from porter.errors import ConfigError
 from porter.model import Report
 
-FORMATS = {"html": "html", "json": "json", "markdown": "markdown", "terminal": "terminal"}
-ENDINGS = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "terminal"}
+FORMATS = ("terminal", "html", "json", "sarif", "markdown", "csv", "gitlab", "junit")
+ENDINGS = {
+    ".html": "html", ".htm": "html", ".gitlab.json": "gitlab", ".sarif.json": "sarif", ".json": "json", ".sarif": "sarif",
+    ".md": "markdown",    ".markdown": "markdown", ".csv": "csv", ".xml": "junit", ".txt": "terminal",
+}  # fmt: skip
 
 
 def format_of(name: str) -> str:
@@ -22,6 +25,6 @@ def format_of(name: str) -> str:
 
 def render(report: Report, form: str) -> str:
     """The report in one of FORMATS; the terminal format comes without colour, 80 columns wide."""
-    module = importlib.import_module(f"porter.render.{FORMATS[form]}")
+    module = importlib.import_module(f"porter.render.{form}")
     text: str = module.render(report)
     return text

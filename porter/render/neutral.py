@@ -7,7 +7,7 @@ import unicodedata
 
 # C0 and C1 controls, line separators, bidirectional controls (CVE-2021-42574), zero-width characters, tags, lone surrogates.
 _CONTROL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff\U000e0000-\U000e007f]"
 )
 _SHOWN = {"\t": "    "}
 

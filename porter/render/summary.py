@@ -10,6 +10,7 @@ import msgspec
 from porter.model import CATEGORIES, Action, Confidence, EffortLine, Finding, Hours, Report, Rule, Severity
 from porter.render import numbers
 from porter.render.neutral import one_line
+from porter.render.words import CATEGORY_NAMES
 
 SEVERITIES = tuple(reversed(Severity))
 PHASES = (
@@ -82,6 +83,11 @@ def total(parts: Iterable[Hours]) -> Hours:
     for part in parts:
         out = out + part
     return out
+
+
+def _in_prose(name: str) -> str:
+    """A category's name inside a sentence."""
+    return name if name.startswith(("CUDA", "Python", "Triton")) else name[:1].lower() + name[1:]
 
 
 def decisions(report: Report, limit: int = 6) -> tuple[RuleGroup, ...]:
@@ -245,5 +251,5 @@ def _mainly(report: Report) -> str:
         more = f" and {numbers.plural(len(stops) - 2, 'more blocker')}" if len(stops) > 2 else ""
         return f"with {numbers.plural(blockers(report), 'blocking place')}: {', '.join(titles)}{more}"
     rows = [row.name for row in by_category(report) if row.hours.likely > 0][:2]
-    names = [name or "project setup" for name in rows]
+    names = [_in_prose(CATEGORY_NAMES.get(name, name)) for name in rows]
     return "with no blocker; most of it is " + " and ".join(names) if names else "with no blocker"

@@ -1,0 +1,44 @@
+"""CSV for spreadsheets: one row a finding or insight, and no cell that a spreadsheet would run as a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from porter.model import Finding, Report
+from porter.render.neutral import encodable, one_line
+
+COLUMNS = (
+    "kind", "rule", "title", "category", "severity", "confidence", "action", "path", "line", "message", "replacement", "status", "targets",
+    "hours_best", "hours_likely", "hours_worst", "decision", "state", "fingerprint", "code",
+)  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def render(report: Report) -> str:
+    """The rows with a head, CRLF line ends as RFC 4180 has them."""
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(COLUMNS)
+    for kind, findings in (("finding", report.findings), ("insight", report.insights)):
+        for finding in findings:
+            writer.writerow(_row(report, kind, finding))
+    return encodable(stream.getvalue())
+
+
+def _row(report: Report, kind: str, finding: Finding) -> list[str | int | float]:
+    rule = report.rules.get(finding.rule)
+    hours = finding.effort_hours
+    name, status = (finding.replacement.name, finding.replacement.status) if finding.replacement else ("", "")
+    return [
+        kind, finding.rule, cell(rule.title if rule else finding.rule), finding.category, str(finding.severity), str(finding.confidence),
+        str(finding.action), cell(finding.path), finding.line, cell(finding.message), cell(name), status,
+        " ".join(finding.targets), round(hours.best, 3), round(hours.likely, 3),
+        round(hours.worst, 3), cell(finding.group), finding.state, finding.fingerprint, cell(finding.snippet.split("\n", 1)[0].strip()),
+    ]  # fmt: skip
+
+
+def cell(value: str) -> str:
+    """Text on one line, with an apostrophe before what a spreadsheet would take for a formula."""
+    line = one_line(value)
+    return "'" + line if line.startswith(_FORMULA) else line

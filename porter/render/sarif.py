@@ -1,0 +1,173 @@
+"""SARIF 2.1.0 for code-scanning services: rules with help, stable fingerprints, and what a service's limits cut off is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from porter.model import Finding, Problem, Report, Rule, Severity
+from porter.render import numbers, summary
+from porter.render.markdown import text as as_markdown
+from porter.render.neutral import encodable, one_line
+from porter.render.words import ACTIONS, CATEGORY_NAMES
+
+SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {Severity.BLOCKER: "error", Severity.MAJOR: "warning", Severity.MINOR: "note", Severity.INFO: "note"}
+MAX_RESULTS = 25_000  # GitHub refuses a run with more
+MAX_RELATED = 100
+MAX_NOTES = 1_000
+MAX_MESSAGE = 1_000
+
+
+def render(report: Report) -> str:
+    """The report as SARIF text, indented by two; the same bytes for the same report."""
+    return msgspec.json.format(msgspec.json.encode(as_dict(report)), indent=2).decode() + "\n"
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """The log as plain dicts and lists."""
+    kept = _kept(report)
+    names = sorted({finding.rule for finding in kept})
+    index = {name: i for i, name in enumerate(names)}
+    rules = {finding.rule: summary.rule_of(report, finding) for finding in kept}
+    baseline = bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings)
+    run = {
+        "tool": {
+            "driver": {
+                "name": "porter",
+                "semanticVersion": report.tool_version,
+                "version": report.tool_version,
+                "rules": [_rule(rules[name]) for name in names],
+            }
+        },
+        "automationDetails": {"id": "porter/"},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"ROOT": {"description": {"text": "the folder that was scanned"}}},
+        "invocations": [_invocation(report, len(report.findings) - len(kept))],
+        "results": [_result(finding, index[finding.rule], baseline) for finding in kept],
+        "properties": _run_properties(report),
+    }
+    return {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}
+
+
+def _kept(report: Report) -> Sequence[Finding]:
+    """The findings within the limit, the worst ones when there are too many, in report order."""
+    if len(report.findings) <= MAX_RESULTS:
+        return report.findings
+    order = sorted(range(len(report.findings)), key=lambda i: (-report.findings[i].severity.rank, i))
+    return [report.findings[i] for i in sorted(order[:MAX_RESULTS])]
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    title = one_line(rule.title)
+    why = " ".join(one_line(rule.why).split("\u23ce")) or title
+    fix = f"{one_line(rule.replacement.name)}. {one_line(rule.replacement.how)}".strip() if rule.replacement else ""
+    sources = [source for source in rule.sources if source.url.startswith("https://")]
+    plain = "\n\n".join(part for part in (why, fix and f"What to do: {fix}", *(f"{s.url} ({s.checked})" for s in sources)) if part)
+    lines = [as_markdown(why, 4000), f"**What to do:** {as_markdown(fix, 2000)}" if fix else ""]
+    lines += [f"- <{s.url}> (read {s.checked})" for s in sources]
+    out: dict[str, Any] = {
+        "id": rule.id,
+        "name": "".join(part.capitalize() for part in rule.id.split("-")),
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": why},
+        "help": {"text": plain, "markdown": "\n\n".join(line for line in lines if line)},
+        "defaultConfiguration": {"level": LEVELS[rule.severity]},
+        "properties": {"tags": [rule.category, "rocm"], "precision": str(rule.confidence), "category": CATEGORY_NAMES[rule.category]},
+    }
+    if sources:
+        out["helpUri"] = sources[0].url
+    return out
+
+
+def _result(finding: Finding, rule_index: int, baseline: bool) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": rule_index,
+        "level": LEVELS[finding.severity],
+        "message": {"text": _message(finding)},
+        "locations": [{"physicalLocation": {"artifactLocation": _artifact(finding.path), "region": _region(finding)}}],
+        "partialFingerprints": {"porter/v1": finding.fingerprint, "primaryLocationLineHash": finding.fingerprint},
+        "properties": {
+            "severity": str(finding.severity), "confidence": str(finding.confidence), "action": ACTIONS[str(finding.action)],
+            "targets": list(finding.targets), "hours": round(finding.effort_hours.likely, 2), "decision": encodable(finding.group),
+        },
+    }  # fmt: skip
+    if finding.related:
+        out["relatedLocations"] = [
+            {
+                "id": i,
+                "physicalLocation": {"artifactLocation": _artifact(item.path), "region": {"startLine": max(1, item.line)}},
+                "message": {"text": one_line(item.note)},
+            }
+            for i, item in enumerate(finding.related[:MAX_RELATED])
+        ]
+    if baseline:
+        out["baselineState"] = "unchanged" if finding.state == "unchanged" else "new"
+    return out
+
+
+def _message(finding: Finding) -> str:
+    """What was found and what to do, at most MAX_MESSAGE characters; brackets are escaped, since SARIF reads them as links."""
+    fix = f" Replacement: {one_line(finding.replacement.name)}." if finding.replacement else ""
+    words = one_line(finding.message, MAX_MESSAGE - 200).rstrip(".") + "." + fix
+    return words.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+
+
+def _artifact(path: str) -> dict[str, str]:
+    return {"uri": quote(path.encode("utf-8", "surrogateescape"), safe="/"), "uriBaseId": "ROOT"}
+
+
+def _region(finding: Finding) -> dict[str, Any]:
+    """The place with columns in code points; an end that the snippet does not reach stays out."""
+    lines = finding.snippet.split("\n")
+    region: dict[str, Any] = {"startLine": finding.line, "startColumn": _column(lines[0], finding.column), "endLine": finding.end_line}
+    at = finding.end_line - finding.line
+    if at < len(lines):
+        region["endColumn"] = _column(lines[at], finding.end_column)
+        if at == 0:
+            region["endColumn"] = max(region["endColumn"], region["startColumn"])
+    if finding.snippet:
+        region["snippet"] = {"text": encodable(finding.snippet)}
+    return region
+
+
+def _column(line: str, column: int) -> int:
+    """A byte column as a column in code points, both from 1."""
+    return len(line.encode("utf-8", "surrogatepass")[: column - 1].decode("utf-8", "ignore")) + 1
+
+
+def _invocation(report: Report, cut: int) -> dict[str, Any]:
+    notes = [_notification(problem) for problem in report.problems[:MAX_NOTES]]
+    if cut:
+        words = f"{numbers.plural(cut, 'finding')} of the lowest severity left out: a run holds {MAX_RESULTS:,} results at most."
+        notes.insert(0, {"level": "warning", "message": {"text": words}, "descriptor": {"id": "truncated"}})
+    out: dict[str, Any] = {"executionSuccessful": True, "toolExecutionNotifications": notes}
+    if report.command:
+        out["commandLine"] = encodable(report.command)
+    return out
+
+
+def _notification(problem: Problem) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "level": "warning" if problem.matters else "note",
+        "message": {"text": one_line(problem.what)},
+        "descriptor": {"id": problem.stage},
+    }
+    if problem.path:
+        place: dict[str, Any] = {"artifactLocation": _artifact(problem.path)}
+        if problem.line > 0:
+            place["region"] = {"startLine": problem.line}
+        out["locations"] = [{"physicalLocation": place}]
+    return out
+
+
+def _run_properties(report: Report) -> dict[str, Any]:
+    effort = report.estimate.hours
+    return {
+        "targets": list(report.targets), "rocm": report.rocm, "commit": report.commit, "rules": report.rules_version,
+        "complete": report.complete, "effortHours": {name: round(getattr(effort, name), 2) for name in ("p10", "p50", "p80", "p90")},
+    }  # fmt: skip
