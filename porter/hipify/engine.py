@@ -194,6 +194,8 @@ class _Run:
         """Whether a name means CUDA's: not a member, not of another namespace, not defined or pasted here."""
         if choice.kind == "namespace":
             return neighbours.is_namespace(self.masked, start, end)
+        if choice.kind == "function" and neighbours.is_declared(self.masked, start):
+            return False
         return neighbours.is_free(self.masked, start, end, choice.kind == "macro")
 
     def _launches(self) -> None:

@@ -6,15 +6,17 @@ import re
 
 _BLANK = b" \t\r\n\f\v"
 _WINDOW = 64
-_QUALIFIERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(0x80, 0x100))
+_WORD_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(0x80, 0x100))
 _DEFINES = re.compile(rb"#[ \t]*(?:define|undef)\Z")
 _SCOPE_AFTER = re.compile(rb"\s*::")
 _ALIAS = re.compile(rb"(?:\busing\s+namespace|\bnamespace\s+\w+\s*=)\s*(?:::)?\Z")
 # Words behind which "::" names the global namespace, because none of them names a class or namespace.
 _STATEMENT_WORDS = frozenset(
-    b"return throw else case do new delete const typename co_return co_yield sizeof typedef static extern inline constexpr "
-    b"volatile mutable friend public private protected virtual __device__ __host__ __global__ __shared__ __constant__".split()
+    b"return throw else case do and or not goto co_await new delete const typename co_return co_yield sizeof typedef static extern "
+    b"inline constexpr volatile mutable friend public private protected virtual "
+    b"__device__ __host__ __global__ __shared__ __constant__".split()
 )
+_LINE = 400
 
 
 def before(masked: bytes, start: int) -> bytes:
@@ -25,6 +27,19 @@ def before(masked: bytes, start: int) -> bytes:
         window *= 8
         text = masked[max(0, start - window) : start].rstrip(_BLANK)
     return text
+
+
+def is_declared(masked: bytes, start: int) -> bool:
+    """Whether a function's name stands behind a type on its line, so that the program declares a function or variable of that name.
+
+    Lines of directives do not count: ``#define SYNC cudaDeviceSynchronize()`` is a use.
+    """
+    line = masked[max(masked.rfind(b"\n", max(0, start - _LINE), start) + 1, start - _LINE) : start]
+    text = line.rstrip(b" \t")
+    if not text or len(text) == len(line) or text[-1] not in _WORD_BYTES or line.lstrip(b" \t")[:1] == b"#":
+        return False
+    word = _last_word(text)
+    return not word[:1].isdigit() and word not in _STATEMENT_WORDS
 
 
 def is_free(masked: bytes, start: int, end: int, may_be_defined: bool) -> bool:
@@ -53,7 +68,13 @@ def _is_global(text: bytes) -> bool:
     text = text[:-2].rstrip(_BLANK)
     if text[-1:] == b">":
         return False
+    word = _last_word(text)
+    return not word or word in _STATEMENT_WORDS
+
+
+def _last_word(text: bytes) -> bytes:
+    """The word that a text ends in, empty where it ends in something else."""
     at = len(text)
-    while at and text[at - 1] in _QUALIFIERS:
+    while at and text[at - 1] in _WORD_BYTES:
         at -= 1
-    return at == len(text) or text[at:] in _STATEMENT_WORDS
+    return text[at:]
