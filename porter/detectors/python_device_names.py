@@ -20,7 +20,7 @@ WORDS = (b"get_device_name", b"device_name", b"gpu_name", b"get_arch_list", b"ge
 PRODUCT = re.compile(
     r"(nvidia |tesla |geforce |quadro )?"
     r"(nvidia|tesla|geforce|quadro|rtx ?\d*|gtx ?\d*|titan|[aphtvlb]\d{1,3}s?|gh?200|gb\d{3}|rtx a\d{4}|l40s?|thor|spark|jetson)"
-    r"( |-|_)?(pcie|sxm\d?|nvl|\d+ ?gb|ti|super)?",
+    r"(?:[ _-]?(?:pcie|sxm\d?|nvl|\d+ ?gb|ti|super)){0,3}",
     re.IGNORECASE,
 )
 ARCH = re.compile(r"(sm|compute)_\d{2,3}[af]?")

@@ -45,14 +45,15 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
         what = f"brackets nested more than {MAX_BRACKETS:,} deep: not read as Python"
         return Parsed(file, problems=[Problem("parse", file.path, 1, what)], coverage=0.0)
     source = Source(file.data, place)
+    script = file.path.rpartition("/")[2] == "setup.py"
     parsed.tree = source.tree
     parsed.extra["python"] = source
-    guards = guards_of(source)
+    guards = guards_of(source, script)
     parsed.guards = guards
     facts = imports(source, guards)
     # The guards are read again once the import aliases are known: `from torch.version import hip`.
     if b"import hip" in source.lower or b"import is_" in source.lower:
-        guards = guards_of(source)
+        guards = guards_of(source, script)
         parsed.guards = guards
     collector = Collector(source, guards, call_facts)
     for path in _places(source, words):

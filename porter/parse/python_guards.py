@@ -81,8 +81,8 @@ def _within(ranges: list[tuple[int, int]], offset: int) -> bool:
     return at >= 0 and ranges[at][0] <= offset < ranges[at][1]
 
 
-def guards_of(source: Source) -> PythonGuards:
-    """Find every test on the vendor in a file and what it switches off."""
+def guards_of(source: Source, script: bool = False) -> PythonGuards:
+    """Find every test on the vendor and what it switches off; in a ``script``, which nobody imports, what only dead code calls is dead."""
     guards = PythonGuards(source)
     vendor = Vendor(source)
     dead: list[tuple[int, int]] = []
@@ -101,6 +101,8 @@ def guards_of(source: Source) -> PythonGuards:
     guards._dead = _merged(dead)
     guards._aware = _merged(aware)
     guards._doubtful = _merged(_called_from_dead(source, guards))
+    if script:
+        guards._dead = _merged([*guards._dead, *guards._doubtful])
     guards.refusals = [pair for pair in guards.refusals if guards.at_byte(pair[0].start_byte) is Live.YES]
     return guards
 

@@ -150,7 +150,7 @@ def _flag(source: Source, guards: PythonGuards, path: list[Node]) -> Fact | None
     call = inside(path[:at], ("call",))
     function = field(call, "function") if call is not None else None
     callee = source.dotted(function).rpartition(".")[2] if function is not None else ""
-    if parent.type not in ("list", "argument_list", "tuple", "binary_operator", "conditional_expression", "pair") or callee in ARGPARSE:
+    if parent.type not in ("list", "argument_list", "binary_operator", "conditional_expression", "pair") or callee in ARGPARSE:
         return None
     if parent.type == "argument_list" and callee not in ("append", "extend", "insert", "add"):
         return None
