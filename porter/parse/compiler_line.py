@@ -63,6 +63,13 @@ def read_flags(sheet: Sheet, words: Iterable[Word], live: Live, everything: bool
             sheet.add("compile_flag", text, word.start, end, live)
 
 
+def read_setting(sheet: Sheet, value: str, word: Word, live: Live) -> None:
+    """Flags of nvcc in the value of a variable such as NVCC_GENCODE="-gencode=arch=compute_80,code=sm_80"; libraries are left out."""
+    if value.startswith("-"):
+        flags = [Word(part, word.start, word.end) for part in value.split()[:100] if is_cuda_flag(part)]
+        read_flags(sheet, flags, live, everything=False)
+
+
 def library_of(text: str) -> str:
     """Library that a link argument names: cudart for -lcudart and for /usr/lib/libcudart.so; empty for others."""
     if text.startswith("-l:"):

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from porter.model import Live, SourceFile
-from porter.parse import Parsed
+from porter.parse import Parsed, compiler_line
 from porter.parse.command_line import Invocation, command_name, read_command, read_flags, server_of
 from porter.parse.docker_lines import Instruction, instructions
 from porter.parse.sheet import Sheet
@@ -93,6 +93,7 @@ def _settings(sheet: Sheet, text: str, instruction: Instruction, state: _State) 
         if full or instruction.name == "ENV":
             state.variables[name] = full
         sheet.add("env_var", name, word.start, word.end, value=full, access="set" if instruction.name == "ENV" else "arg")
+        compiler_line.read_setting(sheet, full, word, Live.YES)
 
 
 def _run(sheet: Sheet, text: str, instruction: Instruction, state: _State) -> None:

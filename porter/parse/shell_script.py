@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.model import Live
+from porter.parse import compiler_line
 from porter.parse.amd_words import narrowest
 from porter.parse.command_line import Invocation, read_command
 from porter.parse.sheet import Sheet
@@ -73,6 +74,7 @@ def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str], rea
             known[name] = value if len(value) < 400 else ""
             if name.isupper():
                 sheet.add("env_var", name, word.start, word.end, live, "host", value=value, access="set" if exported else "assign")
+                compiler_line.read_setting(sheet, value, word, live)
     words = words[first:]
     for word in command.words + command.redirects if reads else []:
         for match in _READ.finditer(word.text[:2_000]):
