@@ -54,6 +54,7 @@ CONDITIONS = {  # AMD then CUDA for the branch itself, AMD then CUDA for its #el
     "#if __has_include(<hip/hip_runtime.h>) && defined(USE_ROCM)": (MAYBE, NO, MAYBE, YES),
     "#if (": (MAYBE, MAYBE, MAYBE, MAYBE),
     "#if": (MAYBE, MAYBE, MAYBE, MAYBE),
+    "#if defined(HIP_FP8_TYPE_OCP)": (MAYBE, NO, MAYBE, YES),
     "#ifdef SHIP_IT": (MAYBE, MAYBE, MAYBE, MAYBE),
 }
 
@@ -94,7 +95,16 @@ def test_a_macro_defined_under_an_unknown_condition_is_unknown() -> None:
 def test_include_guards_with_a_vendor_word_are_no_conditions() -> None:
     text = "#ifndef MY_HIP_COMPAT_H\n#define MY_HIP_COMPAT_H\na\n#ifndef HIP_BLOCK\n#define HIP_BLOCK 256\n#endif\nb\n#endif\n"
     assert lives(text, "a.h") == {"a": (YES, YES), "b": (YES, YES)}
-    assert guards_of(text.encode(), "a.h").at(5) is YES
+    assert guards_of(text.encode(), "a.h").at(5) is MAYBE
+
+
+def test_a_default_for_a_vendor_setting_does_not_kill_the_vendors_code() -> None:
+    assert lives("#ifndef WITH_HIP\n#define WITH_HIP 0\n#endif\n#if WITH_HIP\na\n#endif\n") == {"a": (MAYBE, NO)}
+
+
+def test_a_macro_of_the_file_is_what_the_file_says_whatever_its_name() -> None:
+    text = "#if defined(__gfx942__)\n#define __HIP__MI3XX__\n#endif\n#ifdef __HIP__MI3XX__\na\n#else\nb\n#endif\n"
+    assert lives(text) == {"a": (MAYBE, NO), "b": (MAYBE, YES)}
 
 
 def test_include_guards_and_defaults_are_live() -> None:

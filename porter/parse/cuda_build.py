@@ -52,6 +52,7 @@ _AMD_WORDS = frozenset(
     _listed("AMD AMDGPU MIOPEN RCCL ROCBLAS HCC HIPBLAS HIPBLASLT HIPFFT HIPSPARSE HIPRAND HIPRTC HIPCUB HIPDNN ROCWMMA CK GFX")
 )
 _AGAINST = frozenset(_listed("NO NOT NON DISABLE DISABLED WITHOUT SKIP OFF UNSUPPORTED"))
+_FEATURES = frozenset(("FP", "FP8", "OCP", "FNUZ", "HAS"))
 _NUMBERS = frozenset(_listed("VERSION VER MAJOR MINOR PATCH ARCH"))
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _GFX = re.compile(r"__(?:gfx|GFX)[0-9a-fA-F_]+x*__\Z")
@@ -106,6 +107,8 @@ def _by_words(name: str, run: Pass) -> Value | None:
     if words & _AGAINST:
         return UNKNOWN
     amd = run.vendor == AMD
+    if words & _FEATURES and words & _TRUE_WORDS:  # HIP_FP8_TYPE_OCP and the like differ from GPU to GPU
+        return UNKNOWN if amd else ABSENT
     if words & _TRUE_WORDS or ("USE" in words and any(word.startswith(("HIP", "ROC")) for word in words)):
         if not amd:
             return ABSENT

@@ -81,7 +81,7 @@ class Preprocessor:
         for name, (defined, text) in imported.items():
             self.macros[name] = _Macro({"yes": True, "no": False}.get(defined), text if defined == "yes" else None)
 
-    def state(self, name: str, fresh: bool = False) -> Value | None:
+    def state(self, name: str, fresh: bool = False, has_value: bool = False) -> Value | None:
         """Value of a name before expansion: None where undefined. ``fresh`` is true at an include guard's own test."""
         if name in self.macros:
             macro = self.macros[name]
@@ -89,7 +89,8 @@ class Preprocessor:
         if name in self.given:
             return 1
         if fresh and not is_predefined(name):
-            return None
+            # A default value of a setting whose name speaks of a vendor: the build may well have set it.
+            return UNKNOWN if has_value and ambient(name, self.run) not in (UNKNOWN, None) else None
         return ambient(name, self.run)
 
     def defined(self, name: str) -> Value:
@@ -112,14 +113,14 @@ class Preprocessor:
         found = ambient(name, self.run)
         return 0 if found is None else found
 
-    def test(self, directive: Directive, guard: bool) -> bool | None:
-        """Whether the condition of an #if, #ifdef, #ifndef or #elif holds."""
+    def test(self, directive: Directive, guard: str | None) -> bool | None:
+        """Whether a condition holds; ``guard`` is the value of the #define right after its own test, None where there is none."""
         word, text = directive.word.removeprefix("el"), directive.text
         if word in ("ifdef", "ifndef"):
             match = _DEFINE.match(text)
             if match is None:
                 return None
-            value = self.state(match.group(1), fresh=guard)
+            value = self.state(match.group(1), guard is not None, bool(guard))
             known = None if value is UNKNOWN else value is not None
             return known if word == "ifdef" or known is None else not known
         return truth(evaluate(_HAS.sub(" __has_unknown ", text), self.value, self.defined))
@@ -132,15 +133,16 @@ class Preprocessor:
         name = match.group(1)
         if live is False:
             # The file defines this name itself, but not in this build: later tests of it are not about the outside.
-            if name not in self.macros and self.state(name) is UNKNOWN:
-                self.macros[name] = _Macro(False, None)
+            if name not in self.macros and name not in self.given and not is_predefined(name):
+                self.macros[name] = _Macro(False if ambient(name, self.run) in (UNKNOWN, None) else None, None)
             return
         if directive.word == "undef":
             sure: _Macro = _Macro(False, None)
         else:
             sure = _Macro(True, None if match.group(2) else directive.text[match.end() :].strip())
         if live is None:
-            before = self.defined(name)
+            settled = name in self.macros or name in self.given or is_predefined(name)
+            before = self.defined(name) if settled else 0
             same = before is not UNKNOWN and bool(before) == sure.defined
             sure = _Macro(sure.defined if same else None, None)
         self.macros[name] = sure
@@ -173,11 +175,11 @@ def run_pass(lines: list[Directive], pre: Preprocessor) -> list[bool | None]:
         live = stack[-1].live if stack else True
         word = directive.word
         if word in _OPENERS:
-            test = pre.test(directive, is_include_guard(lines, position))
+            test = pre.test(directive, guard_value(lines, position))
             stack.append(_Frame(live, test, _both(live, test)))
         elif word in _MIDDLES and stack:
             frame = stack[-1]
-            test = True if word == "else" else pre.test(directive, False)
+            test = True if word == "else" else pre.test(directive, None)
             frame.live = _both(frame.outer, _both(_not(frame.taken), test))
             frame.taken = True if frame.taken or test else (None if frame.taken is None or test is None else False)
         elif word == "endif" and stack:
@@ -188,14 +190,14 @@ def run_pass(lines: list[Directive], pre: Preprocessor) -> list[bool | None]:
     return out
 
 
-def is_include_guard(lines: list[Directive], position: int) -> bool:
-    """Whether a conditional is `#ifndef X` followed at once by `#define X`: an include guard or a default value."""
+def guard_value(lines: list[Directive], position: int) -> str | None:
+    """The value in `#ifndef X` followed at once by `#define X value`: empty for an include guard, None for all else."""
     test, after = lines[position], lines[position + 1] if position + 1 < len(lines) else None
     name = re.fullmatch(r"\s*!\s*defined\s*\(?\s*(\w+)\s*\)?\s*", test.text) if test.word == "if" else re.match(r"(\w+)", test.text)
     if after is None or name is None or test.word == "ifdef" or after.word != "define":
-        return False
+        return None
     defined = _DEFINE.match(after.text)
-    return defined is not None and defined.group(1) == name.group(1)
+    return after.text[defined.end() :].strip() if defined is not None and defined.group(1) == name.group(1) else None
 
 
 def _join(states: list[bool | None]) -> Live:
