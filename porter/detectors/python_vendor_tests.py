@@ -128,13 +128,16 @@ def _tested_before(file: File, path: list[Node]) -> bool:
 
 
 def _handles_none(file: File, node: Node, path: list[Node]) -> bool:
-    """`x or "default"`, and `x is not None and f(x)`: None is thought of, and no GPU feature hangs on it."""
+    """`x or "default"`, `x is not None and f(x)`, `f(x) if x else …`: None is thought of, and no GPU feature hangs on it."""
     word = file.source.text(path[-1]) if path[-1].type == "identifier" else "version.cuda"
     for above in reversed(path):
         if above.type == "boolean_operator":
             right = field(above, "right")
             text = file.source.text(right) if right is not None else ""
             return right is not None and (right.type in ("string", "none") or word in text)
+        if above.type in ("conditional_expression", "if_statement"):
+            read = field(above, "consequence") if above.type == "if_statement" else above.named_children[0]
+            return read is not None and word in file.source.text(read)
     return False
 
 
