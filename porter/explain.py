@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from packaging.utils import canonicalize_name
 
 from porter import rules
+from porter.config import Config
 from porter.detect import Matcher
+from porter.detectors import python_dependency
 from porter.estimate import duration
 from porter.hipify import api
-from porter.model import Effort, Rule
-from porter.parse import ptx_dict
+from porter.model import Effort, Rule, SourceFile
+from porter.parse import ptx_dict, requirements
 from porter.render.neutral import one_line
 from porter.rules import RuleSet
 
@@ -106,7 +108,14 @@ def _surfaces(name: str, ruleset: RuleSet) -> list[str]:
     found: list[str] = []
     for kind, spelt in _spellings(name):
         found += [rule for rule in matcher.rules_of(kind, spelt) if rule not in found]
+    found += [rule for rule in _as_requirement(name) if rule in ruleset.rules and rule not in found]
     return [rule_text(ruleset.rules[rule]) for rule in found[:5]]
+
+
+def _as_requirement(name: str) -> list[str]:
+    """Rules that a requirements file with this one line would hit by its extra, its version tag or its index."""
+    parsed = requirements.parse(SourceFile("requirements.txt", "requirements", name.encode()))
+    return [hit.rule for hit in python_dependency.detect(parsed, None, Config())]
 
 
 def _spellings(name: str) -> Iterable[tuple[str, str]]:
@@ -121,6 +130,11 @@ def _spellings(name: str) -> Iterable[tuple[str, str]]:
         "type",
         "link_library",
         "cmake_package",
+        "cmake_target",
+        "apt_package",
+        "conda_package",
+        "model_key",
+        "binary",
         "image",
         "env_var",
         "command",
