@@ -80,6 +80,8 @@ def read_command(sheet: Sheet, line: Invocation) -> None:
         return
     at = _image_at(name, rest)
     read_flags(sheet, name, rest[:at] if at >= 0 else rest, line.live)
+    if program == "helm":
+        install_line.read_addresses(sheet, rest, line.live, inner.expand)
     if at >= 0:
         _inside_container(sheet, name, rest[at:], inner)
 
