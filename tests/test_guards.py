@@ -55,6 +55,7 @@ CONDITIONS = {  # AMD then CUDA for the branch itself, AMD then CUDA for its #el
     "#if (": (MAYBE, MAYBE, MAYBE, MAYBE),
     "#if": (MAYBE, MAYBE, MAYBE, MAYBE),
     "#if defined(HIP_FP8_TYPE_OCP)": (MAYBE, NO, MAYBE, YES),
+    "#if defined(__AMDGCN_WAVEFRONT_SIZE)": (MAYBE, NO, YES, YES),
     "#ifdef SHIP_IT": (MAYBE, MAYBE, MAYBE, MAYBE),
 }
 

@@ -141,6 +141,7 @@ def test_macro_tests_and_pragmas() -> None:
     parsed = read("#pragma unroll 4\n#if defined(A) && B >= 3\n#elif C\n#endif\n#ifndef D\n#endif\n")
     assert names(parsed, "macro_test") == ["A", "B", "C", "D"]
     assert names(parsed, "pragma") == ["unroll 4"]
+    assert names(parsed, "identifier") == []
 
 
 def test_primitive_types_given_to_macros_cost_nothing() -> None:

@@ -53,6 +53,8 @@ def parse(file: SourceFile) -> Parsed:
         facts.extend(_blanked_facts(file.data, stretches))
         facts.extend(_macro_facts(file.data, found))
         _measure(parsed, found)
+    tested = {number for line in lines if line.word in _TESTS for number in range(line.line, line.end + 1)}
+    facts = [fact for fact in facts if fact.kind != "identifier" or fact.span.line not in tested]  # those are macro_test facts
     facts.sort(key=lambda fact: (fact.span, fact.kind, fact.name))
     parsed.facts = _with_live(facts, guards)
     return parsed
