@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from porter.flow import number
-from porter.flow.env import Env, program_of
+from porter.flow.env import Env
+from porter.flow.program import program_of
 from porter.flow.unit import unit_of
 from porter.flow.values import HARDWARE, UNKNOWN_WIDTH, Value
 from porter.model import SourceFile

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.config import Config
-from porter.flow.env import Env, Program, program_of
+from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
 from porter.flow.function import Event, Guard
+from porter.flow.program import Program, program_of
 from porter.flow.roles import Uses, survey
 from porter.flow.values import WARP
 from porter.model import Confidence, Hit

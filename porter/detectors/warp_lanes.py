@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from porter.config import Config
-from porter.flow.env import Program, program_of
+from porter.flow.program import Program, program_of
 from porter.flow.roles import Use
 from porter.flow.warps import Break, Verdict, definitions, places, related, verdicts
 from porter.model import Confidence, Hit

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.config import Config
-from porter.flow.env import WIDTH_NAME, Env, Program, program_of
+from porter.flow.env import WIDTH_NAME, Env
 from porter.flow.expr import Expr, walk
+from porter.flow.program import Program, program_of
 from porter.flow.roles import closure, survey
 from porter.flow.values import WARP, Value
 from porter.flow.warps import breaks_of, verdicts, width_symbols
@@ -130,12 +131,12 @@ def _count(env: Env, part: Expr, targets: tuple[str, ...], broken: bool, lines: 
     for side, expr, other in ((sides[0], part.args[0], part.args[1]), (sides[1], part.args[1], part.args[0])):
         if side.kind != "const" or side.num != WARP:
             continue
-        names = [symbol for symbol in side.symbols if symbol in width or WIDTH_NAME.match(symbol)]
+        names = [expr.name] if expr.kind == "name" and (expr.name in width or WIDTH_NAME.match(expr.name)) else []
         if other.kind == "field" and other.op in PER_PROCESSOR:
             lines.add(part.line)
             message = f"{other.op} is divided by 32"
             yield Hit("occupancy-with-32", part.span, message, env.function.name, confidence=Confidence.HIGH, targets=targets)
-        elif names and expr.kind == "name":
+        elif names:
             lines.add(part.line)
             sure = Confidence.MEDIUM if broken else Confidence.LOW
             message = f"{env.function.name} computes with {names[0]} (32)"

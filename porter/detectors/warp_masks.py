@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.config import Config
-from porter.flow.env import Env, program_of
+from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
+from porter.flow.program import program_of
 from porter.flow.roles import SHUFFLES, VOTES
 from porter.flow.values import Value
 from porter.model import Confidence, Hit, Related

@@ -7,9 +7,10 @@ from typing import Any
 
 from porter.config import Config
 from porter.flow import number
-from porter.flow.env import BALLOTS, Env, program_of
+from porter.flow.env import BALLOTS, Env
 from porter.flow.expr import Expr, walk
 from porter.flow.function import Event
+from porter.flow.program import program_of
 from porter.flow.roles import BIT_COUNTS, Use, Uses, survey
 from porter.flow.values import Value
 from porter.model import Confidence, Hit
@@ -25,7 +26,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         return
     listed, _ = survey(program_of(parsed, index))
     for uses in listed:
-        if not uses.env.function.on_device:
+        if not uses.env.function.on_device or uses.is_amd:
             continue
         yield from _narrowed(uses, targets)
         yield from _operations(uses, targets)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from porter.flow import number, values
 from porter.flow.expr import Expr, walk
 from porter.flow.function import Event, Function
-from porter.flow.unit import Definition, Unit, parse_expression, unit_of
+from porter.flow.unit import Unit
 from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, Value
-from porter.link import Index
-from porter.model import Live, Span
-from porter.parse import Parsed
+from porter.model import Live
 
-WAVE = 64  # lanes of a wave on the targets that have wide waves
+if TYPE_CHECKING:
+    from porter.flow.program import Program
+
 MAX_CHASE = 24  # names followed one behind the other
 LANE_NAME = re.compile(
     r"(?:\w+_)?(?:lane|lane_?id|lane_?idx|lane_?index|lid_in_warp|tid_?in_?warp|thread_?in_?warp|warp_?lane|in_?warp_?id)\Z", re.I
@@ -320,145 +321,3 @@ class Env:
         if expr.op == "thread_rank":
             return Value("tid")
         return self._by_name(expr.op)
-
-
-def program_of(parsed: Parsed, index: object = None) -> Program:
-    """The environments of a file, made at the first call and kept with the parse."""
-    found = parsed.extra.get("flow_program")
-    if not isinstance(found, Program):
-        found = Program(unit_of(parsed), index)
-        parsed.extra["flow_program"] = found
-    return found
-
-
-class Program:
-    """All functions of a unit with their environments, and what one says of another."""
-
-    def __init__(self, unit: Unit, index: object = None) -> None:
-        """The environments of a unit; ``index`` answers for other files."""
-        self.unit, self.index = unit, index
-        self.envs = [Env(unit, function, self) for function in unit.functions]
-        self._by_name: dict[str, list[Env]] = {}
-        for env in self.envs:
-            self._by_name.setdefault(env.function.name, []).append(env)
-        self._callers: dict[str, list[tuple[Env, Expr]]] | None = None
-        self._constants: dict[str, Value | None] = {}
-        self._returned: dict[str, Value] = {}
-        self._busy: set[str] = set()
-
-    def named(self, name: str) -> list[Env]:
-        """Environments of the functions and macros with this name."""
-        return self._by_name.get(name, [])
-
-    def callers(self, name: str) -> list[tuple[Env, Expr]]:
-        """Calls of a function in this file: who calls, and the call."""
-        if self._callers is None:
-            self._callers = {}
-            for env in self.envs:
-                for call in calls_of(env.function):
-                    if call.name in self._by_name:
-                        self._callers.setdefault(call.name, []).append((env, call))
-        return self._callers.get(name, [])
-
-    def argument(self, function: Function, place: int, depth: int) -> Value:
-        """What callers pass at a place, where all that can be told agree."""
-        if depth > MAX_CHASE:
-            return OTHER
-        made = OTHER
-        for env, call in self.callers(function.name)[:12]:
-            if place < len(call.args) and env.function is not function:
-                value = env.value(call.args[place], depth + 4)
-                if value.kind == "other":
-                    continue
-                if made.kind == "other":
-                    made = value
-                elif (value.kind, value.num, value.width) != (made.kind, made.num, made.width):
-                    return made if made.kind == value.kind and made.kind != "const" else OTHER
-        return made
-
-    def returned(self, unit: Unit, name: str, depth: int) -> Value:
-        """What a function or macro of this file gives back."""
-        if name in self._returned:
-            return self._returned[name]
-        if name in self._busy or depth > MAX_CHASE:
-            return OTHER
-        self._busy.add(name)
-        made = OTHER
-        for env in self.named(name):
-            for event in env.function.events:
-                if event.value is None or not env.live(event.line):
-                    continue
-                if event.kind == "return" or (env.function.side == "macro" and event.kind == "eval"):
-                    value = env.value(event.value, depth + 1)
-                    bits = number.type_bits(env.function.returns)
-                    if value.kind not in ("other", "bool"):
-                        made = value.but(bits=bits) if bits and value.kind == "mask" else value
-        self._busy.discard(name)
-        self._returned[name] = made
-        return made
-
-    def constant(self, unit: Unit, name: str) -> Value | None:
-        """Value of a named constant of the file or of the files it knows, as an AMD build sees it."""
-        if name in self._constants:
-            return self._constants[name]
-        self._constants[name] = None  # a macro that names itself ends here
-        live = [d for d in unit.constants.get(name, ()) if unit.parsed.live(d.span.line) is not Live.NO]
-        made = self._of_definition(live[0]) if live else None
-        if made is None:
-            made = self._elsewhere(name)
-        if made is not None and made.kind == "const" and made.num == WAVE and WIDTH_NAME.match(name):
-            made = Value("hw", 0, symbols=made.symbols, via="constant")  # the AMD branch of a project that has one
-        self._constants[name] = made
-        return made
-
-    def _of_definition(self, definition: Definition) -> Value | None:
-        made = Evaluator(self.unit, self).value(definition.value)
-        bits = number.type_bits(definition.type)
-        if made.kind in ("other", "named_width") and not bits:
-            return None
-        made = made.but(symbols=tuple(dict.fromkeys((definition.name, *made.symbols)))[:4])
-        return made.but(bits=bits) if bits else made
-
-    def _elsewhere(self, name: str) -> Value | None:
-        """Value of a constant or macro of another file of the repository."""
-        if not isinstance(self.index, Index):
-            return None
-        path = self.unit.parsed.file.path
-        macro = self.index.macro(name, path)
-        if macro is not None and macro.text:
-            parsed = parse_expression(macro.text.encode())
-            made = Evaluator(self.unit, self).value(parsed) if parsed is not None else OTHER
-            if made.kind in ("const", "hw", "mask", "lane", "warp"):
-                return made.but(symbols=tuple(dict.fromkeys((name, *made.symbols)))[:4])
-        num = self.index.constant(name, path)
-        return values.const(num, 64 if abs(num) > 0xFFFFFFFF else 32, (name,)) if num is not None else None
-
-    def defined(self, name: str) -> tuple[tuple[str, int], ...]:
-        """Path and line of the definitions of a constant: in this file, else in the files it includes."""
-        own = self.unit.constants.get(name, ())
-        if own or not isinstance(self.index, Index):
-            return tuple((self.unit.parsed.file.path, definition.span.line) for definition in own[:2])
-        found = [(path, one.line) for path, one in (*self.index.macros.get(name, ()), *self.index.constants.get(name, ()))]
-        reach = self.index.reach(self.unit.parsed.file.path)
-        return tuple(place for place in found if place[0] in reach)[:2] or tuple(found[:1])
-
-
-class Evaluator(Env):
-    """An environment without a function: for macros and constants at file level."""
-
-    def __init__(self, unit: Unit, program: Program) -> None:
-        """An empty function in the unit."""
-        super().__init__(unit, Function("", "host", _NOWHERE), program)
-
-
-_NOWHERE = Span(0, 0, 0, 0)
-
-
-def calls_of(function: Function) -> list[Expr]:
-    """All calls in a function, in source order."""
-    found = []
-    for event in function.events:
-        for root in (event.target, event.value):
-            if root is not None:
-                found += [part for part in walk(root) if part.kind == "call"]
-    return found

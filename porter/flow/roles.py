@@ -6,9 +6,10 @@ import re
 
 import msgspec
 
-from porter.flow.env import LANE_NAME, WARP_NAME, WIDTH_NAME, Env, Program
+from porter.flow.env import LANE_NAME, WARP_NAME, WIDTH_NAME, Env
 from porter.flow.expr import Expr
 from porter.flow.function import Event, Loop
+from porter.flow.program import Program
 from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
 
 SHUFFLES = {
@@ -52,6 +53,11 @@ class Uses(msgspec.Struct, frozen=True, eq=False):
     found: tuple[Use, ...]
     calls: frozenset[str]
 
+    @property
+    def is_amd(self) -> bool:
+        """True for code that calls builtins of AMD's compiler: it was written for its width."""
+        return any(name.startswith(("__builtin_amdgcn_", "__ockl_", "__ocml_")) for name in self.calls)
+
     def of(self, *roles: str) -> list[Use]:
         """The uses with one of these roles, in source order, without those that an AMD build never compiles."""
         return [use for use in self.found if use.role in roles and self.env.live(use.expr.line)]
@@ -71,6 +77,8 @@ def uses_of(env: Env) -> Uses:
             found.append(Use("fragment", event.value, event, Value("other"), "inline PTX"))
     for loop in _loops(env):
         _loop(env, loop, found)
+    if any(use.role == "shuffle" and use.value.kind == "const" and (use.value.num or 0) >= WARP for use in found):
+        found = [use for use in found if use.flavour != "step"]  # its steps go on to 32: it knows of 64 lanes
     return Uses(env, tuple(found), frozenset(calls))
 
 

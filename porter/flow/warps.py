@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from porter.flow.env import Program
 from porter.flow.expr import walk
+from porter.flow.program import Program
 from porter.flow.roles import Use, Uses, closure, doubles, halves, steps, survey
 from porter.flow.values import HARDWARE, LANES, OTHER, UNKNOWN_WIDTH, WARP
 from porter.model import Related
@@ -27,8 +27,9 @@ class Verdict(msgspec.Struct, frozen=True, eq=False):
     """What a function is to a warp.
 
     ``state`` is none (no warp in it), consistent (32 lanes throughout, right on 64), narrow (the same but for shuffles that
-    need a width), matrix (32 lanes of a matrix fragment), broken, mixed (32 and the hardware's width together) or hardware.
-    ``fixed`` and ``hardware`` are the uses that take 32 lanes and those that ask the device.
+    need a width), matrix (32 lanes of a matrix fragment), broken, mixed (32 and the hardware's width together), hardware, or
+    amd for code that calls AMD's own builtins. ``fixed`` and ``hardware`` are the uses that take 32 lanes and those that ask
+    the device.
     """
 
     state: str
@@ -136,7 +137,11 @@ def verdicts(program: Program) -> list[Verdict]:
             group = closure(program, table, uses)
             for one in group:
                 reached.setdefault(id(one), []).append(group)
-    found = [_judge(uses, reached.get(id(uses), [[uses]])) for uses in listed if uses.env.function.on_device]
+    found = [
+        Verdict("amd", uses) if uses.is_amd else _judge(uses, reached.get(id(uses), [[uses]]))
+        for uses in listed
+        if uses.env.function.on_device
+    ]
     program.unit.parsed.extra["flow_verdicts"] = found
     return found
 
@@ -148,6 +153,8 @@ def _judge(uses: Uses, groups: list[list[Uses]]) -> Verdict:
     all_fixed, all_hardware, all_breaks, collectives = list(fixed), list(hardware), [], 0
     for group in groups:
         for one in group:
+            if one.is_amd:
+                continue
             if one is not uses:
                 all_fixed += fixed_uses(one)
                 all_hardware += hardware_uses(one)
@@ -162,7 +169,8 @@ def _judge(uses: Uses, groups: list[list[Uses]]) -> Verdict:
         deep = any(found.use.role != "shuffle" for found in all_breaks)
         state = "broken" if deep else "matrix" if fragments else "narrow" if all_breaks else "consistent"
     unique = {id(b.use): b for b in all_breaks}
-    return Verdict(state, uses, tuple(fixed), tuple(hardware), tuple(unique.values()), collectives)
+    ordered = sorted(unique.values(), key=lambda b: (b.use.role == "shuffle", b.uses is not uses))  # the gravest, and the nearest, first
+    return Verdict(state, uses, tuple(fixed), tuple(hardware), tuple(ordered), collectives)
 
 
 NOTES = {
