@@ -131,7 +131,7 @@ def test_symbols_and_kernel_pointers(before: str, after: str) -> None:
         ("template <typename T> __global__ void __launch_bounds__(64, 2) k(T x);\nvoid f() { k<<<1, 2>>>(3); }",
          "template <typename T> __global__ void __launch_bounds__(64, 2) k(T x);\nvoid f() { hipLaunchKernelGGL(HIP_KERNEL_NAME(k), dim3(1), dim3(2), 0, 0, 3); }"),
         ("k<<<a < b ? a : b, 64>>>(x);", "hipLaunchKernelGGL(k, dim3(a < b ? a : b), dim3(64), 0, 0, x);"),
-        ("#define L(T) k<T> \\\n    <<<g, b>>>( \\\n        x)\n", "#define L(T) hipLaunchKernelGGL(HIP_KERNEL_NAME(k<T>), dim3(g), dim3(b), 0, 0, x)\n"),
+        ("#define L(T) k<T> \\\n    <<<g, b>>>( \\\n        x)\n", "#define L(T) hipLaunchKernelGGL(HIP_KERNEL_NAME(k<T>), dim3(g), dim3(b), 0, 0, \\\n        x)\n"),
         ("k<<<1, {8, 8}>>>(cudaMemcpyDefault);", "hipLaunchKernelGGL(k, dim3(1), dim3{8, 8}, 0, 0, hipMemcpyDefault);"),
     ],
 )  # fmt: skip
@@ -166,10 +166,10 @@ def test_includes(before: str, after: str) -> None:
     ("before", "after"),
     [
         ("#pragma once\n#include <x>\n__global__ void k();\n", "#pragma once\n#include <hip/hip_runtime.h>\n#include <x>\n__global__ void k();\n"),
-        ("#ifndef A_H\n#define A_H\n__device__ int f();\n#endif\n", "#ifndef A_H\n#define A_H\n#include <hip/hip_runtime.h>\n__device__ int f();\n#endif\n"),
-        ("// licence\n\n__device__ int x;\n", "// licence\n\n#include <hip/hip_runtime.h>\n__device__ int x;\n"),
-        ("#if A\n#include <x>\n#endif\n__device__ int x;\n", "#include <hip/hip_runtime.h>\n#if A\n#include <x>\n#endif\n__device__ int x;\n"),
-        ("\ufeff__device__ int x;\r\n", "\ufeff#include <hip/hip_runtime.h>\r\n__device__ int x;\r\n"),
+        ("#ifndef A_H\n#define A_H\n__global__ void f();\n#endif\n", "#ifndef A_H\n#define A_H\n#include <hip/hip_runtime.h>\n__global__ void f();\n#endif\n"),
+        ("// licence\n\n__global__ void x();\n", "// licence\n\n#include <hip/hip_runtime.h>\n__global__ void x();\n"),
+        ("#if A\n#include <x>\n#endif\n__global__ void x();\n", "#include <hip/hip_runtime.h>\n#if A\n#include <x>\n#endif\n__global__ void x();\n"),
+        ("\ufeff__global__ void x();\r\n", "\ufeff#include <hip/hip_runtime.h>\r\n__global__ void x();\r\n"),
         ("#include <x>\r\n__shared__ int a;", "#include <hip/hip_runtime.h>\r\n#include <x>\r\n__shared__ int a;"),
         ("// __global__ is a word\nint round(int);\n", "// __global__ is a word\nint round(int);\n"),
     ],

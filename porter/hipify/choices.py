@@ -28,8 +28,8 @@ class Options(msgspec.Struct, frozen=True):
 
 
 def gets_runtime_unasked(path: str) -> bool:
-    """Whether nvcc compiles a file of this name as CUDA, so that it has the runtime header without an #include."""
-    return path.endswith((".cu", ".cuh", ".cu.h", ".cu.in", ".cuh.in"))
+    """Whether nvcc compiles a file of this name as CUDA, so that it, and all it includes, has the runtime header unasked."""
+    return path.endswith((".cu", ".cu.in"))
 
 
 class Choice(msgspec.Struct, frozen=True, gc=False):

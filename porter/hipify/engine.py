@@ -16,7 +16,7 @@ from porter.model import Span
 
 __all__ = ["Conversion", "Left", "Options", "convert", "diff"]
 
-_DEVICE_CODE = re.compile(rb"\b__(?:global|shared|device)__\b|<<<")
+_DEVICE_CODE = re.compile(rb"\b__(?:global|shared)__\b|<<<")
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _BODY = re.compile(rb"\s*(?:const\s*|noexcept\s*)*\{")
 _LAUNCH = re.compile(rb"<<<")

@@ -76,7 +76,12 @@ def rewrite(masked: bytes, at: int, brackets: Brackets, templates: set[bytes], e
     for left, right in zip(config[1:], config[2:], strict=False):
         edits.replace(left[1], right[0], b", ")
     fill = b", 0" * (4 - len(config))
-    edits.replace(config[-1][1], arguments[0][0] if arguments else closing.close, fill + (b", " if arguments else b""))
+    if not arguments:
+        edits.replace(config[-1][1], closing.close, fill)
+    elif b"\n" in masked[opening : arguments[0][0]]:  # the arguments begin on a line of their own, and stay there
+        edits.replace(config[-1][1], opening + 1, fill + b",")
+    else:
+        edits.replace(config[-1][1], arguments[0][0], fill + b", ")
     return True
 
 

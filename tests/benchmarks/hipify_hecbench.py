@@ -4,8 +4,10 @@
 Usage: hipify_hecbench.py SRC [--pairs FILE] [--perl PATH/hipify-perl] [--worst N]
 
 SRC holds folders NAME-cuda and NAME-hip (HeCBench's src). For every CUDA file with a partner of the same path or stem, comments
-and white space are taken out of both sides, and the lines of all differences are counted (diff -d). Files whose HIP version uses
-hipLaunchKernelGGL are converted both ways and the closer one counts. --pairs names the programs, one a line, first column.
+and white space are taken out of both sides, and the lines of all differences are counted (diff -d). Spellings that mean the same
+count as equal: dim3(x) and x in a launch, hipHostMallocDefault and the default that it is. The second count leaves the insides of
+strings out: hipify-perl renames in messages too, which porter never does. Files whose HIP version uses hipLaunchKernelGGL are
+converted both ways and the closer one counts. --pairs names the programs, one a line, first column.
 """
 
 from __future__ import annotations
@@ -23,22 +25,24 @@ from porter.hipify.perl import PerlFailed, run
 SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".c", ".hip")
 CUDA_SIGN = re.compile(rb"cuda|__global__|__device__|<<<|cub::|\bcu[A-Z]|cublas|curand|cufft|cusparse")
 COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
+ONE_DIMENSION = re.compile(rb"\bdim3\(([^(),]*)\)")
 Translate = Callable[[bytes, str], bytes]
 
 
-def plain(text: bytes) -> bytes:
-    """The text without comments and white space, empty lines dropped."""
-    text = COMMENT.sub(lambda match: b"" if match[0].startswith(b"/") else match[0], text)
+def plain(text: bytes, messages: bool) -> bytes:
+    """The text without comments and white space, empty lines dropped; ``messages`` keeps the insides of strings."""
+    text = COMMENT.sub(lambda match: b"" if match[0].startswith(b"/") else match[0] if messages else b'""', text)
+    text = ONE_DIMENSION.sub(rb"\1", text).replace(b", hipHostMallocDefault)", b")")
     lines = (re.sub(rb"\s+", b"", line) for line in text.splitlines())
     return b"\n".join(line.replace(b'"hip/hip_runtime.h"', b"<hip/hip_runtime.h>") for line in lines if line) + b"\n"
 
 
-def differing(ours: bytes, theirs: bytes) -> int:
+def differing(ours: bytes, theirs: bytes, messages: bool) -> int:
     """Lines on both sides of all differences."""
     with tempfile.TemporaryDirectory() as folder:
         left, right = Path(folder) / "a", Path(folder) / "b"
-        left.write_bytes(plain(ours))
-        right.write_bytes(plain(theirs))
+        left.write_bytes(plain(ours, messages))
+        right.write_bytes(plain(theirs, messages))
         done = subprocess.run(["diff", "-d", str(left), str(right)], capture_output=True, check=False)
     return sum(line.startswith((b"<", b">")) for line in done.stdout.splitlines())
 
@@ -57,14 +61,16 @@ def partners(folder: Path, name: str) -> list[tuple[Path, Path]]:
     return found
 
 
-def residual(pairs: list[tuple[Path, Path]], translate: Translate) -> int:
-    """Differing lines over all files of a program."""
-    total = 0
+def residual(pairs: list[tuple[Path, Path]], translate: Translate) -> tuple[int, int]:
+    """Differing lines over all files of a program, with and without messages."""
+    total = code = 0
     for source, human in pairs:
         theirs = human.read_bytes()
         ways = ("cuda", "ggl") if b"hipLaunchKernelGGL" in theirs else ("cuda",)
-        total += min(differing(translate(source.read_bytes(), way), theirs) for way in ways)
-    return total
+        converted = [translate(source.read_bytes(), way) for way in ways]
+        total += min(differing(text, theirs, True) for text in converted)
+        code += min(differing(text, theirs, False) for text in converted)
+    return total, code
 
 
 def with_perl(program: Path) -> Translate:
@@ -99,17 +105,19 @@ def main() -> None:
     }
     if args.perl:
         engines["hipify-perl"] = with_perl(args.perl)
-    sums = dict.fromkeys(engines, 0)
-    rows: list[tuple[int, str, dict[str, int]]] = []
+    sums = {engine: [0, 0] for engine in engines}
+    rows: list[tuple[int, str, dict[str, tuple[int, int]]]] = []
     for name in names:
         files = partners(args.src, name)
         counts = {engine: residual(files, translate) for engine, translate in engines.items()}
-        sums = {engine: sums[engine] + counts[engine] for engine in engines}
-        rows.append((counts["porter"] - counts.get("hipify-perl", 0), name, counts))
-    print(f"{len(names)} programs, differing lines: " + ", ".join(f"{engine} {total}" for engine, total in sums.items()))
-    for difference, name, counts in sorted(rows, reverse=True)[: args.worst]:
-        print(f"{difference:+5d}  {name:32s} {counts}")
-    for difference, name, counts in sorted(rows)[: args.worst] if args.perl else ():
+        for engine, (total, code) in counts.items():
+            sums[engine][0] += total
+            sums[engine][1] += code
+        rows.append((counts["porter"][1] - counts.get("hipify-perl", (0, 0))[1], name, counts))
+    print(f"{len(names)} programs; differing lines, and those outside messages:")
+    for engine, (total, code) in sums.items():
+        print(f"{engine:12s} {total:6d} {code:6d}")
+    for difference, name, counts in [*sorted(rows, reverse=True)[: args.worst], *(sorted(rows)[: args.worst] if args.perl else ())]:
         print(f"{difference:+5d}  {name:32s} {counts}")
 
 
