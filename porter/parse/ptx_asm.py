@@ -16,21 +16,24 @@ from porter.parse import ptx_text
 from porter.parse.ptx_text import Instruction
 
 MAX_TOKENS = 20_000
+MAX_STATEMENT = 64 * 1024  # bytes
 MAX_STATEMENTS = 20_000
 UNKNOWN = "?"  # what a macro or a macro's parameter supplies
 
-LITERAL = (
-    rb"//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)"
-    rb'|\b(?:u8|[uUL])?R"(?P<d%d>[^()\\\s]{0,16})\(.{0,65536}?\)(?P=d%d)"'
-    rb'|"(?:[^"\\\n]|\\.)*"'
-    rb"|'(?:[^'\\\n]|\\.)+'"
+RAW = rb'\b(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.{0,65536}?\)(?P=delimiter)"|'
+PLAIN = (
+    rb"//(?:\\\r?\n|[^\n])*+|/\*.*?(?:\*/|\Z)"
+    rb'|"(?:[^"\\\n]|\\.)*+"'
+    rb"|'(?:[^'\\\n]|\\.)++'"
 )
-SCAN = re.compile(
-    (LITERAL % (1, 1)) + rb"|\d[\w']*|^[ \t]*\#[ \t]*define[ \t]+(?P<define>\w+)(?P<params>\([^)\n]*\))?|(?P<word>[A-Za-z_]\w*)",
-    re.DOTALL | re.MULTILINE,
-)
-DIRECTIVE = rb"\n[ \t]*\#[ \t]*(?:if|ifdef|ifndef|elif|else|endif|pragma|define|undef|include|error)\b(?:\\\r?\n|[^\n])*"
-TOKEN = re.compile((LITERAL % (2, 2)) + rb"|" + DIRECTIVE + rb"|[A-Za-z_]\w*|\d[\w'.]*|\\\r?\n|[^\S\n]+|.", re.DOTALL)
+SCANNED = rb"|\d[\w']*|^[ \t]*\#[ \t]*define[ \t]+(?P<define>\w+)(?P<params>\([^)\n]*\))?|(?P<word>[A-Za-z_]\w*)"
+DIRECTIVE = rb"\n[ \t]*\#[ \t]*(?:if|ifdef|ifndef|elif|else|endif|pragma|define|undef|include|error)\b(?:\\\r?\n|[^\n])*+"
+TOKENS = rb"|" + DIRECTIVE + rb"|[A-Za-z_]\w*|\d[\w'.]*|\\\r?\n|[^\S\n]+|."
+SCAN = re.compile(RAW + PLAIN + SCANNED, re.DOTALL | re.MULTILINE)
+SCAN_NO_RAW = re.compile(PLAIN + SCANNED, re.DOTALL | re.MULTILINE)
+TOKEN = re.compile(RAW + PLAIN + TOKENS, re.DOTALL)
+TOKEN_NO_RAW = re.compile(PLAIN + TOKENS, re.DOTALL)
+MAX_RAW = 300  # an unterminated raw string costs a scan ahead; where there are more, all are read as plain strings
 KEYWORDS = frozenset((b"asm", b"__asm__", b"__asm"))
 QUALIFIERS = frozenset((b"volatile", b"__volatile__", b"__volatile", b"goto", b"inline", b"__inline__"))
 ALIAS = re.compile(rb"[ \t]+(?:asm|__asm__|__asm)(?:[ \t]+(?:volatile|__volatile__))?[ \t]*(?://[^\n]*)?\r?\n")
@@ -86,12 +89,13 @@ def statements(data: bytes, texts: Mapping[str, str] | None = None) -> list[AsmS
     keywords = set(KEYWORDS)
     found: list[AsmStatement] = []
     macro, macro_end, position = "", 0, 0
+    scan = _scanner(data)
     while len(found) < MAX_STATEMENTS:
-        match = SCAN.search(data, position)
+        match = scan.search(data, position)
         if match is None:
             break
         position = match.end()
-        if match["define"] is not None:
+        if match["define"] is not None and position > macro_end:
             macro, macro_end = match["define"].decode(), _logical_line_end(data, position)
             _learn(data, match, macro_end, strings, keywords)
         elif match["word"] in keywords:
@@ -100,6 +104,10 @@ def statements(data: bytes, texts: Mapping[str, str] | None = None) -> list[AsmS
                 found.append(statement)
                 position = max(position, _offset(lines, statement.span))
     return found
+
+
+def _scanner(data: bytes) -> re.Pattern[bytes]:
+    return SCAN if data.count(b'R"') <= MAX_RAW else SCAN_NO_RAW
 
 
 def _offset(lines: _Lines, span: Span) -> int:
@@ -133,8 +141,9 @@ def _logical_line_end(data: bytes, start: int) -> int:
 def _tokens(data: bytes, start: int, end: int) -> Iterator[_Token]:
     """Tokens between two offsets, without space, comments, line continuations and directives (of both branches)."""
     position = start
+    token = TOKEN if data.count(b'R"', start, min(end, start + MAX_STATEMENT)) <= MAX_RAW else TOKEN_NO_RAW
     while position < end:
-        match = TOKEN.match(data, position)
+        match = token.match(data, position)
         if match is None:
             return
         position = match.end()
@@ -147,11 +156,11 @@ def _statement(data: bytes, start: int, after: int, lines: _Lines, strings: Mapp
     """The asm statement whose keyword ends at ``after``, or None where no parenthesis with a string follows."""
     sections: list[list[_Token]] = [[]]
     depth = count = 0
-    for token in _tokens(data, after, len(data)):
+    for token in _tokens(data, after, min(len(data), after + MAX_STATEMENT)):
         count += 1
-        if count > MAX_TOKENS:
-            return None
         text = token.text
+        if count > MAX_TOKENS or text in KEYWORDS:
+            return None
         if depth == 0:
             if text in QUALIFIERS:
                 continue
@@ -235,7 +244,7 @@ def _operands(tokens: list[_Token]) -> Iterator[Operand]:
         depth += (text in (b"(", b"[", b"{")) - (text in (b")", b"]", b"}"))
         if depth == 0 and text.endswith(b'"'):
             constraint.append(_literal(text))
-        elif depth > 0 and not (depth == 1 and text == b"("):
+        elif constraint and depth > 0 and not (depth == 1 and text == b"("):
             expression.append(text.decode("utf-8", "replace"))
     if constraint:
         yield Operand("".join(constraint), " ".join(expression))
@@ -256,7 +265,7 @@ def literals(data: bytes) -> Iterator[tuple[Span, str]]:
     lines = _Lines(data)
     start = end = 0
     parts: list[str] = []
-    for match in SCAN.finditer(data):
+    for match in _scanner(data).finditer(data):
         text = match[0]
         if not text.endswith(b'"') or text.startswith((b"//", b"/*")):
             continue

@@ -155,6 +155,8 @@ def dialect(template: str, instructions: list[Instruction]) -> str:
     """Which language a template is in: empty, ptx, amd, or host (x86, ARM and all others that run on a CPU)."""
     if not template.strip(" \t\r\n;"):
         return "empty"
+    if not template.strip(" \t\r\n;{}"):
+        return "ptx"  # a brace alone opens or closes a block that other statements fill
     if any(is_ptx(instruction) for instruction in instructions) and not _bare_host(instructions):
         return "ptx"
     if any(is_amd(instruction) for instruction in instructions) or template.lstrip().startswith(("v_", "s_", "ds_")):
