@@ -161,6 +161,10 @@ LIVENESS = [
     ("if target.backend == 'cuda':\n    here()\n", Live.NO),
     ("if device.type == 'cuda':\n    here()\n", Live.YES),
     ("def on_amd():\n    return torch.version.hip is not None\nif on_amd():\n    a()\nelse:\n    here()\n", Live.NO),
+    (
+        "class A:\n    def __init__(self):\n        self._cuda = platform.is_cuda()\n    def f(self):\n        return self._cuda and here()\n",
+        Live.NO,
+    ),
     ("chip = 1\nif chip:\n    a()\nelse:\n    here()\n", Live.YES),
 ]
 

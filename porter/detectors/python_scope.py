@@ -19,9 +19,9 @@ SCOPES = ("function_definition", "module", "lambda")
 MAX_USES = 400
 TEST_PATH = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py\Z")
 NVIDIA_PATH = re.compile(
-    r"flashinfer|flash_?mla|cutlass|trtllm|cute_?dsl|deep_?gemm|nvfp4|hopper|blackwell|sm(90|100|120)|(^|[/_])(nvidia|cuda)([/_.]|\Z)"
+    r"flashinfer|flash_?mla|marlin|machete|cutlass|trtllm|cute_?dsl|deep_?gemm|nvfp4|hopper|blackwell|sm(90|100|120)|(^|[/_])(nvidia|cuda)([/_.]|\Z)"
 )
-AMD_PATH = re.compile(r"(^|[/_])(amd|rocm|hip|aiter)([/_.]|\Z)")
+AMD_PATH = re.compile(r"(^|[/_])(amd|rocm|hip|aiter|flydsl)([/_.]|\Z)")
 
 
 class File:

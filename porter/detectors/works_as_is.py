@@ -42,6 +42,7 @@ USES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "device-printf": {},
 }
+OWN_MEANING_OF_DEVICE = ("xgboost.", "lightgbm.", "catboost.")  # their device="cuda" is not torch's
 DEVICE_CALLS = {"printf": "device-printf", "assert": "device-printf"}
 
 
@@ -74,6 +75,8 @@ def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
 
 
 def _rules_of(fact: Fact) -> Iterable[str]:
+    if fact.kind == "py_arg" and fact.detail.get("callee", "").startswith(OWN_MEANING_OF_DEVICE):
+        return
     if fact.kind == "call":
         if fact.context == "device" and fact.name in DEVICE_CALLS:
             yield DEVICE_CALLS[fact.name]

@@ -151,8 +151,8 @@ class Vendor:
             return True
         if name.endswith("version.cuda"):
             return False
-        if not head:
-            worth = self._definition(last, nest)
+        if head in ("", "self"):
+            worth = self._definition(name, nest)
             if worth is not None:
                 return worth
         word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", last).lower().strip("_")
@@ -168,7 +168,7 @@ class Vendor:
         """`is_cuda`: false of a platform, unknown of a tensor, and of a bare name only where the file knows AMD too."""
         if "platform" in head.lower():
             return False
-        if head and not called:
+        if head not in ("", "self") and not called:
             return None  # a tensor's attribute: true or false by tensor, not by vendor
         return False if self._knows_amd else None
 
@@ -200,7 +200,7 @@ def _definitions(source: Source) -> dict[str, list[Node]]:
 def _define(source: Source, path: list[Node], above: Node, below: Node, found: dict[str, dict[int, Node]]) -> None:
     if above.type == "assignment" and below == field(above, "right"):
         left = field(above, "left")
-        if left is not None and left.type == "identifier":
+        if left is not None and (left.type == "identifier" or source.text(left).startswith("self.")):
             found.setdefault(source.text(left), {})[below.id] = below
     elif above.type == "return_statement":
         function = next((node for node in reversed(path) if node.type == "function_definition" and node.end_byte >= above.end_byte), None)
