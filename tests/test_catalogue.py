@@ -7,11 +7,12 @@ import re
 import pytest
 from packaging.utils import canonicalize_name
 
-from porter import rules
+from porter import detect, rules
 from porter.config import Config
 from porter.detect import Matcher
 from porter.examine import Auditor
-from porter.model import Action, Rule
+from porter.model import Action, Rule, SourceFile
+from porter.parse import python
 
 AREAS = ("cuda-library", "model-format", "binary", "stale")
 
@@ -170,3 +171,20 @@ def test_in_a_script_the_nearest_index_decides(ruleset: rules.RuleSet) -> None:
     lines = found(ruleset, "setup.sh", far)
     assert "torch" not in lines
     assert lines["torchvision"] == {22}
+
+
+def test_python_examples_are_found_in_a_scan_too(ruleset: rules.RuleSet, catalogue: list[Rule]) -> None:
+    """A scan looks only at places whose words some rule knows; a detector that forgets its words would find nothing."""
+    audit = Auditor(Config(), ruleset)
+    missed = []
+    for rule in catalogue:
+        for example in rule.examples:
+            if not example.file.endswith(".py"):
+                continue
+            source = SourceFile(example.file, "python", example.before.encode())
+            parsed = python.parse(source, audit.python_words)
+            hits, problems = detect.detect(parsed, audit.index, audit.config, audit.matcher, audit.detectors)
+            assert not problems
+            if rule.id not in {hit.rule for hit in hits}:
+                missed.append((rule.id, example.before))
+    assert missed == []

@@ -10,6 +10,7 @@ from porter.model import Fact, Hit
 from porter.parse import Parsed
 
 KINDS = ("python", "notebook")
+WORDS = (b"gpu_hist", b"gpu_predictor", b"task_type", b"device_type", b"tree_learner", b"xgboost", b"lightgbm", b"catboost")
 
 # rule, library, and the key=value pairs that ask for its GPU code
 ASKS = (
