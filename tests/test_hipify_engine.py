@@ -155,6 +155,7 @@ def test_launches_stay_by_default() -> None:
         ("#include <cuda.h>\n#include <cuda_runtime.h> // why\n", "#include <hip/hip_runtime.h>\n // why\n"),
         ("#  include   <cufft.h>\r\n", "#  include   <hipfft/hipfft.h>\r\n"),
         ("#include <device_launch_parameters.h>\nint x;\n", "#include <hip/hip_runtime.h>\nint x;\n"),
+        ('#include "cublas_v2.h"\n#include <cusparse.h>\n', '#include "hipblas/hipblas.h"\n#include <hipsparse/hipsparse.h>\n'),
         ("#include <cooperative_groups.h>\n", "#include <hip/hip_cooperative_groups.h>\n"),
     ],
 )  # fmt: skip
@@ -196,13 +197,16 @@ def test_roc_and_miopen_reorder_arguments() -> None:
 
 def test_legacy_cublas_calls_stay() -> None:
     done = convert(b"#include <cublas.h>\nvoid f() { cublasSscal(n, 2.f, x, 1); }\n")
-    assert done.output == b"#include <hipblas.h>\nvoid f() { cublasSscal(n, 2.f, x, 1); }\n"
+    assert done.output == b"#include <hipblas/hipblas.h>\nvoid f() { cublasSscal(n, 2.f, x, 1); }\n"
     assert [left.name for left in done.left] == ["cublasSscal"]
 
 
 def test_the_rocm_version_decides_which_names_exist() -> None:
     text = b"cublasCscal(h, n, &a, x, 1); cuMemcpyAtoA(a, 0, b, 0, 4);"
     assert b"hipblasCscal_v2" in convert(text, Options(rocm="6.3")).output
+    assert convert(b"#include <cublas_v2.h>\n", Options(rocm="6.3")).output == b"#include <hipblas.h>\n"
+    assert convert(b"#include <cublas_v2.h>\n", Options(rocm="6.3", roc=True)).output == b"#include <rocblas.h>\n"
+    assert convert(b"#include <cublas_v2.h>\n", Options(roc=True)).output == b"#include <rocblas/rocblas.h>\n"
     assert b"hipblasCscal(" in convert(text, Options(rocm="7.2")).output
     old = convert(b"cudaStreamBeginCaptureToGraph(s, g, d, e, n, m);", Options(rocm="5.7"))
     assert old.left and old.left[0].reason.startswith("added in HIP")

@@ -43,7 +43,7 @@ ROC_LIBRARIES = frozenset({"blas", "sparse", "solver", "rand", "dnn"})
 class ApiName(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One CUDA name. Versions are text as HIPIFY records them, empty where it records none; ``hip`` is empty for no HIP name.
 
-    ``hip_before`` is name@version: what HIP called it before that version.
+    ``before`` are name@version: what HIP, or the roc library, called it before that HIP version.
     ``support``: supported, experimental, unsupported, roc-only (no HIP name but a roc one), removed-include (the header is
     not needed). ``notes`` are words: no-roc, v2-only, hip7.1-declared, hip7.1-absent.
     """
@@ -60,7 +60,7 @@ class ApiName(msgspec.Struct, frozen=True, gc=False, array_like=True):
     hip_added: str = ""
     hip_deprecated: str = ""
     hip_removed: str = ""
-    hip_before: str = ""
+    before: tuple[str, ...] = ()
     notes: frozenset[str] = frozenset()
 
     @property
@@ -109,7 +109,7 @@ def table() -> dict[str, ApiName]:
         if path.stem not in LIBRARIES:
             continue
         for row in _rows(path):
-            out[row[0]] = msgspec.convert([row[0], path.stem, *row[1:12], row[12].split()], ApiName)
+            out[row[0]] = msgspec.convert([row[0], path.stem, *row[1:11], row[11].split(), row[12].split()], ApiName)
     return out
 
 

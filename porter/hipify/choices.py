@@ -79,7 +79,7 @@ def _choose(entry: ApiName, options: Options, hip: Version) -> Choice | None:
     if entry.support == "removed-include":
         return made()
     to_roc = _to_roc(entry, options)
-    target = (entry.roc or entry.hip) if to_roc else _hip_name(entry, hip)
+    target = _former(entry, (entry.roc or entry.hip) if to_roc else entry.hip, hip)
     names = ("miopen" if entry.api == "dnn" else "roc") if to_roc else "hip"
     reason = _missing(entry, options, hip, to_roc)
     if reason and _is_common_word(entry):
@@ -104,10 +104,13 @@ def _to_roc(entry: ApiName, options: Options) -> bool:
     return options.roc and (entry.api in api.ROC_LIBRARIES or bool(entry.roc))
 
 
-def _hip_name(entry: ApiName, hip: Version) -> str:
-    """The name in a HIP version, which is another for a few that were renamed later."""
-    former, _, renamed = entry.hip_before.partition("@")
-    return former if former and hip < api.version(renamed) else entry.hip
+def _former(entry: ApiName, name: str, hip: Version) -> str:
+    """The name in a HIP version, which is another for a few that were renamed later: the same words but for spelling."""
+    for former in entry.before:
+        old, _, renamed = former.partition("@")
+        if hip < api.version(renamed) and old.startswith("roc") == name.startswith("roc"):
+            return old
+    return name
 
 
 def _is_common_word(entry: ApiName) -> bool:
@@ -129,6 +132,6 @@ def _missing(entry: ApiName, options: Options, hip: Version, to_roc: bool) -> st
         return "unsupported"
     if entry.hip_removed and api.version(entry.hip_removed) <= hip:
         return f"removed in HIP {entry.hip_removed}"
-    if not to_roc and not entry.hip_before and entry.hip_added and api.version(entry.hip_added) > hip:
+    if not to_roc and not entry.before and entry.hip_added and api.version(entry.hip_added) > hip:
         return f"added in HIP {entry.hip_added}"
     return ""

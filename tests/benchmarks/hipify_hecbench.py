@@ -101,7 +101,7 @@ def main() -> None:
         names = [name for name in names if name in wanted]
     engines: dict[str, Translate] = {
         "before": lambda data, way: data,
-        "porter": lambda data, way: convert(data, Options(launch=way, rocm="6.3")).output,
+        "porter": lambda data, way: convert(data, Options(launch=way)).output,
     }
     if args.perl:
         engines["hipify-perl"] = with_perl(args.perl)
