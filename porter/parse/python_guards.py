@@ -87,7 +87,7 @@ def guards_of(source: Source, script: bool = False) -> PythonGuards:
     vendor = Vendor(source)
     dead: list[tuple[int, int]] = []
     aware: list[tuple[int, int]] = []
-    for node in _tests(source):
+    for node in _tests(source, (*HINTS, *vendor.names(HINTS))):
         if node.type == "if_statement":
             _if_chain(source, vendor, node, guards, dead, aware)
         elif node.type == "conditional_expression":
@@ -107,11 +107,11 @@ def guards_of(source: Source, script: bool = False) -> PythonGuards:
     return guards
 
 
-def _tests(source: Source) -> list[Node]:
+def _tests(source: Source, hints: tuple[bytes, ...]) -> list[Node]:
     """The statements and expressions whose condition names a vendor, in order, each once."""
     found: dict[int, Node] = {}
     left = MAX_HINTS
-    for word in HINTS:
+    for word in hints:
         for offset in source.find(word):
             left -= 1
             if left < 0:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_NEST = 24
+MAX_NAMES = 50
 AMD_NAME = re.compile(
     r"(is|on|has|use|using|have|build|with|target|running|enable)?_?(torch_?)?(hip|rocm|amd|amdgpu)"
     r"(_(available|gpu|build|platform|pytorch|torch|backend|device|env|enabled|version|support|installed|extension|home|system|only))*"
@@ -41,6 +42,13 @@ class Vendor:
         self._knows_amd = re.search(rb"(?<![a-z])(is_hip|is_rocm|rocm|hip|is_amd)(?![a-z])", source.lower) is not None
         self._defined: dict[str, list[Node]] | None = None
         self._values: dict[str, bool | None] = {}
+
+    def names(self, hints: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        """Names that the file defines by a vendor test and that hold none of the hints, lower case."""
+        if self._defined is None:
+            self._defined = _definitions(self._source)
+        words = (name.rpartition(".")[2].lower().encode() for name in self._defined)
+        return tuple(sorted({word for word in words if len(word) > 2 and not any(hint in word for hint in hints)}))[:MAX_NAMES]
 
     def value(self, node: Node | None, nest: int = 0) -> bool | None:
         """True, False, or None for unknown, on an AMD machine."""
