@@ -33,7 +33,7 @@ def test_no_option_writes_html_and_prints_a_summary(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     result = porter("scan", str(REPOS / "hpc-cmake"), "--jobs", "0")
     assert result.exit_code == 0
-    assert (tmp_path / "porter-report.html").read_text().startswith("<!DOCTYPE html>")
+    assert (tmp_path / "porter-report.html").read_text().startswith("<!doctype html>")
     assert "hpc-cmake" in result.output and "porter-report.html" in result.output
     assert "\x1b[" not in result.output
 
@@ -181,7 +181,7 @@ def test_ctrl_c_ends_with_one_line_and_no_report(tmp_path: Path) -> None:
 
 
 def test_explain_knows_rules_names_packages_and_opcodes() -> None:
-    for name, word in (("cudaMalloc", "hipMalloc"), ("cp.async", "PTX"), ("tensorrt", "TensorRT"), ("warp-mask-32bit", "64")):
+    for name, word in (("cudaMalloc", "hipMalloc"), ("cp.async", "PTX"), ("tensorrt", "TensorRT"), ("sync-mask-32bit", "64")):
         result = porter("explain", name)
         assert result.exit_code == 0, (name, result.output)
         assert word in result.output
@@ -198,8 +198,8 @@ def test_hipify_one_file_prints_hip() -> None:
 
 def test_rules_commands(tmp_path: Path) -> None:
     listed = porter("rules", "list", "--category", "warp-size")
-    assert listed.exit_code == 0 and "warp-mask-32bit" in listed.output
-    assert porter("rules", "test", "warp-mask-32bit").exit_code == 0
+    assert listed.exit_code == 0 and "sync-mask-32bit" in listed.output
+    assert porter("rules", "test", "sync-mask-32bit").exit_code == 0
     assert porter("rules", "new", "mine", "my-library", "--folder", str(tmp_path)).exit_code == 0
     assert porter("rules", "test", "my-library", "--rules", str(tmp_path)).exit_code == 0
     assert porter("rules", "new", "mine", "my-library", "--folder", str(tmp_path)).exit_code == 2
