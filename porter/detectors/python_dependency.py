@@ -26,8 +26,14 @@ RUNTIME_WHEEL = re.compile(
 )
 SAME_NAME_BUILDS = {"torch": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio", "vllm": "vllm"}
 CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio"}
-PLACEHOLDER = re.compile(r"rocm(?:-sdk-(?:core|libraries|devel))?\Z|amd-torch-device-.+\Z")
-STUB = re.compile(r"amd-(?:hipdf|hipcim|gsplat|dgl|hipmm|hipvs|nerfacc|cupy|lightgbm|monai|libhipmm|libraft|flashinfer)\Z")
+AMD_NAMES = (
+    ("rocm-placeholder-wheel", re.compile(r"rocm(?:-sdk-(?:core|libraries|devel))?\Z|amd-torch-device-.+\Z")),
+    (
+        "amd-stub-wheel",
+        re.compile(r"amd-(?:hipdf|hipcim|gsplat|dgl|hipmm|hipvs|nerfacc|cupy|lightgbm|monai|libhipmm|libraft|flashinfer)\Z"),
+    ),
+    ("pytorch-triton-rocm-pin", re.compile(r"(?:pytorch-)?triton-rocm\Z")),
+)
 EXTRAS = (
     ("jax-cuda-extra", re.compile(r"jax\Z"), re.compile(r"cuda\d*(?:[-_]local)?\Z")),
     ("tensorflow-cuda-extra", re.compile(r"tensorflow\Z|tf-nightly\Z"), re.compile(r"and[-_]cuda\Z")),
@@ -66,8 +72,8 @@ def _amd_names(kind: str, needs: list[Fact], indexes: list[Fact]) -> Iterator[Hi
     """Names that are real on AMD's index only, where the file does not show that index."""
     from_amd = _index_test(kind, indexes, AMD_INDEX)
     for fact in needs:
-        rule = "rocm-placeholder-wheel" if PLACEHOLDER.match(fact.name) else "amd-stub-wheel" if STUB.match(fact.name) else ""
-        served = from_amd(fact) or AMD_INDEX.search(fact.detail.get("url", "")) or (fact.name == "rocm" and _for_amd(fact))
+        rule = next((rule for rule, names in AMD_NAMES if names.match(fact.name)), "")
+        served = from_amd(fact) or AMD_INDEX.search(fact.detail.get("url", "")) or _for_amd(fact) or _transitive(fact)
         if rule and fact.kind == "requirement" and not served:
             yield Hit(rule, fact.span, _depends(fact), fact.name, rule, live=fact.live)
 
