@@ -136,6 +136,7 @@ setup(install_requires=deps, extras_require={"trt": ["TensorRT==10.0 ; python_ve
 
 
 AMD = "import torch\nIS_HIP = torch.version.hip is not None\n"
+SELF = "self._cuda"
 LIVENESS = [
     (AMD + "if IS_HIP:\n    a()\nelse:\n    here()\n", Live.NO),
     (AMD + "if not IS_HIP:\n    here()\n", Live.NO),
@@ -161,10 +162,7 @@ LIVENESS = [
     ("if target.backend == 'cuda':\n    here()\n", Live.NO),
     ("if device.type == 'cuda':\n    here()\n", Live.YES),
     ("def on_amd():\n    return torch.version.hip is not None\nif on_amd():\n    a()\nelse:\n    here()\n", Live.NO),
-    (
-        "class A:\n    def __init__(self):\n        self._cuda = platform.is_cuda()\n    def f(self):\n        return self._cuda and here()\n",
-        Live.NO,
-    ),
+    (f"class A:\n  def __init__(self):\n    {SELF} = platform.is_cuda()\n  def f(self):\n    return {SELF} and here()\n", Live.NO),
     ("chip = 1\nif chip:\n    a()\nelse:\n    here()\n", Live.YES),
 ]
 

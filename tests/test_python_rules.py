@@ -82,6 +82,7 @@ def test_skipped_tests_are_no_work() -> None:
         ("v = torch.version.cuda.split('.') if torch.version.cuda else None", []),
         ("v = torch.version.cuda or ''", []),
         ("v = {'cuda': torch.version.cuda}", []),
+        ("if torch.cuda.is_available():\n    v = torch.version.cuda.split('.')", ["torch-version-cuda-parsed"]),
         ("if torch.version.cuda:\n    a = 1", ["torch-version-cuda-tested"]),
         ("if torch.version.cuda:\n    a = 1\nelif torch.version.hip:\n    a = 2", []),
         ("if torch.version.cuda is None:\n    raise E", ["python-requires-cuda-build"]),

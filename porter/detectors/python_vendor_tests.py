@@ -110,9 +110,17 @@ def _parses(file: File, path: list[Node]) -> bool:
     return last in PARSERS or last.lower().endswith(("version", "parse", "versioninfo"))
 
 
+def _word(file: File, path: list[Node]) -> str:
+    """What the value is called at the end of a path: version.cuda, or the local name that holds it."""
+    whole = _whole(path)[-1]
+    if path[-1].type != "identifier" or file.source.resolve(whole).startswith(NAME):
+        return "version.cuda"
+    return file.source.text(path[-1])
+
+
 def _tested_before(file: File, path: list[Node]) -> bool:
     """True where an enclosing or preceding test of the same value keeps None away."""
-    word = file.source.text(path[-1]).encode() if path[-1].type == "identifier" else b"version.cuda"
+    word = _word(file, path).encode()
     for above, below in zip(path, path[1:], strict=False):
         if above.type in ("if_statement", "elif_clause", "conditional_expression"):
             test = field(above, "condition") or (above.named_children[1] if above.named_child_count > 2 else None)
@@ -129,7 +137,7 @@ def _tested_before(file: File, path: list[Node]) -> bool:
 
 def _handles_none(file: File, node: Node, path: list[Node]) -> bool:
     """`x or "default"`, `x is not None and f(x)`, `f(x) if x else …`: None is thought of, and no GPU feature hangs on it."""
-    word = file.source.text(path[-1]) if path[-1].type == "identifier" else "version.cuda"
+    word = _word(file, path)
     for above in reversed(path):
         if above.type == "boolean_operator":
             right = field(above, "right")
