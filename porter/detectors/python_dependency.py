@@ -24,7 +24,7 @@ RUNTIME_WHEEL = re.compile(
     r"nvidia-(?:cublas|cuda-(?:runtime|nvrtc|cupti|nvcc|crt|cccl|opencl|profiler-api|sanitizer-api|cuobjdump|nvdisasm|cuxxfilt|nvprof)"
     r"|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvjitlink|nvjpeg|nvtx|nvshmem|nvvm|nvptxcompiler|nvfatbin)(?:-cu\d+)?\Z"
 )
-SAME_NAME_BUILDS = {"torch": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio", "vllm": "vllm"}
+SAME_NAME_BUILDS = {"torch": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio", "vllm": "vllm", "tensorflow": "tensorflow"}
 CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio"}
 AMD_NAMES = (
     ("rocm-placeholder-wheel", re.compile(r"rocm(?:-sdk-(?:core|libraries|devel))?\Z|amd-torch-device-.+\Z")),
@@ -64,7 +64,7 @@ def _same_name_builds(kind: str, needs: list[Fact], indexes: list[Fact]) -> Iter
         names = CONDA_NAMES if fact.kind == "conda_package" else SAME_NAME_BUILDS
         name = names.get(fact.name)
         served = for_cpu or elsewhere(fact) or NOT_CUDA_TAG.search(_said(fact)) or _for_amd(fact)
-        if name and not served:
+        if name and not served and "and-cuda" not in fact.detail.get("extras", ""):
             yield Hit(name, fact.span, _depends(fact), name, live=fact.live)
 
 
