@@ -18,6 +18,7 @@ from porter.survey import Constant, FunctionDef, Launch, Macro, Survey, survey
 __all__ = ["Constant", "FunctionDef", "Index", "Launch", "Macro", "Survey", "link", "survey"]
 
 MAX_REACH = 2000  # files that one file's includes are followed to
+SHIM_KINDS = frozenset({"call", "identifier", "type"})
 MAX_DEPTH = 16  # names that a constant's value is followed through
 
 
@@ -51,6 +52,9 @@ class Index:
         cmake = [(path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake"]
         self.dead_cmake = cmake_includes.dead(cmake)
         self.dead_cmake_functions = cmake_includes.dead_functions(cmake, self.dead_cmake)
+        self.shims = {
+            name: frozenset(path for path, m in found if m.live is Live.YES and m.nvidia is Live.NO) for name, found in self.macros.items()
+        }
         self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)
 
     def resolve(self, include: str, from_path: str) -> str | None:
@@ -150,7 +154,22 @@ class Index:
                 out["nvidia"][name] = _state([(macro.nvidia, macro) for macro in found])
         return out
 
+    def shimmed(self, path: str) -> frozenset[str]:
+        """CUDA names that a header of the project's own redefines for AMD, as one file sees it."""
+        around = set(self.reach(path))
+        return frozenset(name for name, places in self.shims.items() if places & around)
+
     def enrich(self, parsed: Parsed) -> None:
+        """Let a file's facts know what other files say: guards, skipped CMake files and functions, names shimmed for AMD."""
+        self._enrich_guards(parsed)
+        shimmed = self.shimmed(parsed.file.path) if parsed.file.kind in ("cuda", "cxx") else frozenset()
+        if shimmed:
+            parsed.facts = [
+                msgspec.structs.replace(fact, live=Live.NO) if fact.kind in SHIM_KINDS and fact.name in shimmed else fact
+                for fact in parsed.facts
+            ]
+
+    def _enrich_guards(self, parsed: Parsed) -> None:
         """Evaluate a file's conditionals again where included files, or the user's -D, say what its own text does not."""
         if parsed.file.path in self.dead_cmake:
             parsed.facts = [msgspec.structs.replace(fact, live=Live.NO) for fact in parsed.facts]

@@ -35,3 +35,14 @@ def test_what_cmake_builds_for_cuda_alone_is_already_ported(tmp_path: Path) -> N
     assert warp == {"csrc/both.cu", "csrc/listed_twice.cu", "csrc/unlisted.cu", "csrc/shared.cuh"}
     ported = {f.path for f in report.insights if f.category == "already-ported"}
     assert {"csrc/nvidia_only.cu", "csrc/tile.cuh"} <= ported
+
+
+def test_names_that_the_projects_own_header_redefines_for_amd_are_ported(tmp_path: Path) -> None:
+    (tmp_path / "interop.h").write_text(
+        "#if defined(__HIP_PLATFORM_AMD__)\n#define atomicAdd_block atomicAdd\n#else\n#include <cuda_runtime.h>\n#endif\n"
+    )
+    (tmp_path / "a.cu").write_text('#include "interop.h"\n__global__ void k(int* p) { atomicAdd_block(p, 1); }\n')
+    (tmp_path / "b.cu").write_text("__global__ void k(int* p) { atomicAdd_block(p, 1); }\n")
+    report = pipeline.audit(tmp_path, Config(jobs=0))
+    assert {f.path for f in report.findings if f.rule == "block-scope-atomic"} == {"b.cu"}
+    assert {f.path for f in report.insights if f.rule == "block-scope-atomic"} == {"a.cu"}
