@@ -7,7 +7,7 @@ import re
 import pytest
 from packaging.utils import canonicalize_name
 
-from porter import detect, rules
+from porter import detect, explain, rules
 from porter.config import Config
 from porter.detect import Matcher
 from porter.examine import Auditor
@@ -188,3 +188,25 @@ def test_python_examples_are_found_in_a_scan_too(ruleset: rules.RuleSet, catalog
             if rule.id not in {hit.rule for hit in hits}:
                 missed.append((rule.id, example.before))
     assert missed == []
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("nvidia-cublas-cu12", "nvidia-runtime-wheel"),
+        ("jax[cuda12]", "jax-cuda-extra"),
+        ("torch==2.8+cu126", "cuda-local-version"),
+        ("tensorrt-cu12", "tensorrt"),
+        ("NvInfer.h", "tensorrt"),
+        ("libcudnn9-cuda-12", "cudnn"),
+        ("quantization_config.quant_method=exl3", "checkpoint-exl3"),
+    ],
+)
+def test_explain_knows_a_name_as_people_write_it(name: str, rule: str) -> None:
+    text, known = explain.explain(name)
+    assert known
+    assert re.search(rf"(?m)^{re.escape(rule)} ·", text), text[:200]
+
+
+def test_explain_says_when_a_name_is_unknown() -> None:
+    assert explain.explain("no-such-package-anywhere")[1] is False
