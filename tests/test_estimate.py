@@ -126,6 +126,15 @@ def test_order_changes_nothing_and_more_never_costs_less(places: list[tuple[str,
         assert more.total.worst >= fewer.total.worst - 1e-9
 
 
+def test_hand_lines_count_a_line_once_and_grow_with_the_work() -> None:
+    two = run([finding("cheap", "a.cu", 1), finding("heavy", "a.cu", 1)], [cuda("a.cu")]).hand_lines
+    one = run([finding("heavy", "a.cu", 1)], [cuda("a.cu")]).hand_lines
+    many = run([finding("heavy", "a.cu", n) for n in range(1, 31)], [cuda("a.cu")]).hand_lines
+    assert two == one
+    assert 30 < many.p50 < 60 and many.p10 < many.p50 < many.p90
+    assert run([], [cuda("a.cu")]).hand_lines.p90 == 0
+
+
 def test_quantiles_are_ordered_seeded_and_inside_the_sum_of_extremes() -> None:
     lines = [Hours(1, 2, 8), Hours(0.5, 3, 4), Hours(10, 20, 80)]
     one = simulate.quantiles(lines, 7)

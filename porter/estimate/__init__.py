@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from math import log2
 
 from porter.config import Config
-from porter.estimate import grade, project, simulate
+from porter.estimate import grade, hand_lines, project, simulate
 from porter.examine import Examined
-from porter.model import Effort, EffortLine, Estimate, Finding, Hours, Quantiles, Rule
+from porter.model import Effort, EffortLine, Estimate, Finding, Hours, Rule
 from porter.rules import RuleSet
 
-MINUTES_A_HAND_LINE = 10.0  # likely; public ports lie between 4 and 30 (Caffe's HIP port: 219 lines in under 40 h)
 REWRITE_HOURS_A_LINE = Hours(5 / 60, 10 / 60, 30 / 60)  # rewriting a file costs so much a line of it; no group costs more
 CODE_KINDS = frozenset({"cuda", "cxx", "python", "cython", "notebook", "ptx", "cmake", "make", "bazel", "meson"})
 
@@ -34,10 +33,8 @@ def estimate(
     lines += [] if ported else project.lines(findings, own)
     total = _sum(line.hours for line in lines)
     hours = simulate.quantiles([line.hours for line in lines], config.seed)
-    source = [line.hours for line in lines if line.kind == "finding"]
-    hand = simulate.quantiles([h.times(60 / MINUTES_A_HAND_LINE) for h in source], config.seed)
+    hand = hand_lines.hand_lines(findings, config.seed)
     letter, reasons = grade.grade(own, findings)
-    hand = Quantiles(*(float(round(value)) for value in (hand.p10, hand.p50, hand.p80, hand.p90)))
     return Estimate(hours, hand, tuple(lines), total, config.seed, letter, reasons), shares
 
 
