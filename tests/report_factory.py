@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
-from porter.model import (
-    Action,
-    Confidence,
-    Effort,
-    EffortLine,
-    Estimate,
-    Example,
-    FileRecord,
-    Finding,
-    HipifyCount,
-    HipifySummary,
-    Hours,
-    Kernel,
-    OriginCount,
-    Problem,
-    Quantiles,
-    Related,
-    Replacement,
-    Report,
-    Rule,
-    Severity,
-    Skipped,
-    Source,
-)
+from porter import model
+from porter.model import Action, Confidence, EffortLine, FileRecord, Finding, HipifyCount, Hours, Replacement, Report, Rule, Severity
 
 HOSTILE_PATH = "csrc/<img src=x onerror=alert(1)>|`x`.cu"
 HOSTILE_CODE = "printf(\"</script><script>alert(1)</script>\"); // \x1b[31m \u202e @octocat [x](http://evil.example) =cmd|' /C calc'!A0"
 MASK_CODE = "    unsigned vote = __ballot_sync(0xffffffff, pred);\n    int n = __popc(vote);"
 
-_SOURCE = (Source("https://rocm.docs.amd.com/projects/HIP/en/latest/", "The wavefront of gfx9 has 64 lanes.", "2026-12-01"),)
+_SOURCE = (model.Source("https://rocm.docs.amd.com/projects/HIP/en/latest/", "The wavefront of gfx9 has 64 lanes.", "2026-12-01"),)
 
 
 def _rule(id: str, title: str, category: str, severity: Severity, action: Action, why: str, **more: object) -> Rule:
-    return Rule(id, title, category, severity, Confidence.HIGH, action, why, Effort(Hours(0.5, 2, 8)), sources=_SOURCE, **more)  # type: ignore[arg-type]
+    return Rule(id, title, category, severity, Confidence.HIGH, action, why, model.Effort(Hours(0.5, 2, 8)), sources=_SOURCE, **more)  # type: ignore[arg-type]
 
 
 def rules() -> dict[str, Rule]:
-    """Six rules of different actions, two of them with an example and one with hostile prose."""
-    made = (
+    """Six rules of different actions, one of them with an example and one with hostile prose."""
+    return {rule.id: rule for rule in (*_code_rules(), *_other_rules())}
+
+
+def _code_rules() -> tuple[Rule, ...]:
+    return (
         _rule(
             "ballot-32-bit-mask",
             "Ballot result kept in 32 bits",
@@ -51,7 +33,7 @@ def rules() -> dict[str, Rule]:
             targets=("gfx9*",),
             replacement=Replacement("64-bit mask", "Keep masks in unsigned long long and count with __popcll.", "replacement-with-changes"),
             examples=(
-                Example(
+                model.Example(
                     "vote.cu",
                     "unsigned m = __ballot_sync(0xffffffff, p);\nint n = __popc(m);\n",
                     "unsigned long long m = __ballot(p);\nint n = __popcll(m);\n",
@@ -67,6 +49,11 @@ def rules() -> dict[str, Rule]:
             "No AMD instruction reads cp.async.",
             replacement=Replacement("buffer loads to LDS", "Write a synchronous copy first.", "partial", ">=6.4"),
         ),
+    )
+
+
+def _other_rules() -> tuple[Rule, ...]:
+    return (
         _rule(
             "nvshmem",
             "NVSHMEM one-sided communication",
@@ -103,7 +90,6 @@ def rules() -> dict[str, Rule]:
             "The other branch is for AMD.",
         ),
     )
-    return {rule.id: rule for rule in made}
 
 
 def finding(rule: Rule, path: str, line: int, snippet: str, message: str, subject: str = "", **more: object) -> Finding:
@@ -153,7 +139,7 @@ def _findings(known: dict[str, Rule]) -> tuple[Finding, ...]:
             "keeps __ballot_sync in unsigned vote",
             "vote",
             end_line=41,
-            related=(Related("csrc/vote.cu", 12, "WARP_SIZE is defined as 32"), Related(HOSTILE_PATH, 9, "launched <here>")),
+            related=(model.Related("csrc/vote.cu", 12, "WARP_SIZE is defined as 32"), model.Related(HOSTILE_PATH, 9, "launched <here>")),
         ),
         finding(
             ptx,
@@ -176,7 +162,7 @@ def _findings(known: dict[str, Rule]) -> tuple[Finding, ...]:
     )
 
 
-def _estimate() -> Estimate:
+def _estimate() -> model.Estimate:
     lines = (
         EffortLine(
             "Ballot result kept in 32 bits: vote",
@@ -205,7 +191,9 @@ def _estimate() -> Estimate:
     total = Hours()
     for line in lines:
         total = total + line.hours
-    return Estimate(Quantiles(31.2, 68.4, 101.0, 131.9), Quantiles(22, 61, 90, 140), lines, total, 20261201, "C", ("No tests were found.",))
+    return model.Estimate(
+        model.Quantiles(31.2, 68.4, 101.0, 131.9), model.Quantiles(22, 61, 90, 140), lines, total, 20261201, "C", ("No tests were found.",)
+    )
 
 
 def _files() -> tuple[FileRecord, ...]:
@@ -242,20 +230,24 @@ def make_report(**more: object) -> Report:
             finding(known["torch-cuda"], "src/model.py", 9, "torch.cuda.synchronize()", "calls torch.cuda.synchronize", "torch"),
         ),
         "estimate": _estimate(),
-        "hipify": HipifySummary("builtin", "cuda2hip 7.2", 16, 3, ("hipify-perl was not found",)),
+        "hipify": model.HipifySummary("builtin", "cuda2hip 7.2", 16, 3, ("hipify-perl was not found",)),
         "kernels": (
-            Kernel("vote_kernel<T>", "csrc/vote.cu", 30, 44, ("ballot", "shared memory"), 2),
-            Kernel("copy", "csrc/copy/copy.cu", 9, 20),
+            model.Kernel("vote_kernel<T>", "csrc/vote.cu", 30, 44, ("ballot", "shared memory"), 2),
+            model.Kernel("copy", "csrc/copy/copy.cu", 9, 20),
         ),
         "problems": (
-            Problem("parse", HOSTILE_PATH, 30, "syntax error: \x1b[2J <b>"),
-            Problem("hipify", "", 0, "hipify-perl was not found", False),
+            model.Problem("parse", HOSTILE_PATH, 30, "syntax error: \x1b[2J <b>"),
+            model.Problem("hipify", "", 0, "hipify-perl was not found", False),
         ),
         "skipped": (
-            Skipped("third_party/cutlass", "vendored library", "vendored", 800, 300, 90_000),
-            Skipped("big.cu", "larger than 8 MiB"),
+            model.Skipped("third_party/cutlass", "vendored library", "vendored", 800, 300, 90_000),
+            model.Skipped("big.cu", "larger than 8 MiB"),
         ),
-        "origins": (OriginCount("own", 7, 4, 480), OriginCount("vendored", 800, 300, 90_000), OriginCount("amd-side", 3, 2, 200)),
+        "origins": (
+            model.OriginCount("own", 7, 4, 480),
+            model.OriginCount("vendored", 800, 300, 90_000),
+            model.OriginCount("amd-side", 3, 2, 200),
+        ),
         "cuda_files": 4,
         "cuda_lines": 480,
         "rules": known,
@@ -271,12 +263,12 @@ def empty_report() -> Report:
         files=(FileRecord("README.md", "text", 3),),
         findings=(),
         insights=(),
-        estimate=Estimate(),
-        hipify=HipifySummary(),
+        estimate=model.Estimate(),
+        hipify=model.HipifySummary(),
         kernels=(),
         problems=(),
         skipped=(),
-        origins=(OriginCount("own", 1),),
+        origins=(model.OriginCount("own", 1),),
         cuda_files=0,
         cuda_lines=0,
         command="",

@@ -127,6 +127,18 @@ def test_an_incomplete_audit_says_so_on_top():
     assert "Incomplete." not in html.render(make_report(problems=()))
 
 
+@pytest.mark.parametrize(
+    ("prose", "shown"),
+    [
+        ("use `a<b>` here", "use <code>a&lt;b&gt;</code> here"),
+        ("one ` only", "one ` only"),
+        ("`a` and `b` and `", "<code>a</code> and <code>b</code> and `"),
+    ],
+)
+def test_backticks_in_prose_are_code(prose, shown):
+    assert html._prose(prose) == shown
+
+
 def test_same_report_gives_the_same_bytes():
     assert html.render(make_report()) == html.render(make_report())
 

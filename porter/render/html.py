@@ -57,7 +57,7 @@ def _environment() -> jinja2.Environment:
     env.filters.update(
         hours=numbers.hours, spread=numbers.spread, count=numbers.count, line=one_line, path=_path, plural=numbers.plural,
         category=lambda name: CATEGORY_NAMES.get(name, name), action=lambda action: ACTIONS[str(action)],
-        paragraphs=_paragraphs, origin=lambda name: ORIGIN_WORDS.get(name, name),
+        paragraphs=_paragraphs, prose=_prose, origin=lambda name: ORIGIN_WORDS.get(name, name),
     )  # fmt: skip
     return env
 
@@ -72,9 +72,17 @@ def _path(path: str) -> Markup:
     return Markup("/<wbr>").join(escape(part) for part in one_line(path).split("/"))
 
 
-def _paragraphs(text: str) -> list[str]:
-    """A rule's prose as paragraphs."""
-    return [" ".join(part.split()) for part in text.strip().split("\n\n") if part.strip()]
+def _paragraphs(text: str) -> list[Markup]:
+    """A rule's prose as paragraphs, with what stands between backticks as code."""
+    return [_prose(" ".join(part.split())) for part in text.strip().split("\n\n") if part.strip()]
+
+
+def _prose(text: str) -> Markup:
+    """One paragraph of a rule's prose; an odd backtick stays one."""
+    parts = block(text).split("`")
+    if len(parts) % 2 == 0:
+        parts[-2:] = ["`".join(parts[-2:])]
+    return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts))
 
 
 def _view(report: Report) -> dict[str, Any]:
