@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from porter.parse import Parsed
 KINDS = ("cuda", "cxx")
 WAVE = 64
 PER_PROCESSOR = ("maxThreadsPerMultiProcessor", "maxThreadsPerBlock", "regsPerMultiprocessor")
+ASSERTS = re.compile(r"(?i)assert|check|require|enforce|expect")
 ARITHMETIC = ("*", "/", "%", "+", "-", "<<", ">>", "&")
 
 
@@ -96,21 +98,30 @@ def _launch(program: Program, env: Env, call: Expr, sizes: tuple[Value, ...], ta
 
 
 def _checks(env: Env, targets: tuple[str, ...], symbols: frozenset[str]) -> Iterator[Hit]:
-    """Comparisons of the device's warp size with 32."""
+    """Comparisons that refuse a warp size other than 32; one that only chooses between two ways is none."""
     for event in env.function.events:
-        for root in (event.value,):
-            if root is None:
-                continue
-            for part in walk(root):
-                if part.kind != "binary" or part.op not in ("==", "!="):
-                    continue
-                a, b = env.value(part.args[0]), env.value(part.args[1])
-                if b.kind == "hw":
-                    a, b = b, a
-                named = a.kind == "const" and bool(symbols & set(a.symbols)) and not b.symbols and env.function.side == "host"
-                if ((a.kind == "hw" and a.via == "property") or named) and b.kind == "const" and b.num == WARP:
-                    message = f"{env.function.name} compares the {'constant' if named else 'size'} of a warp with 32"
-                    yield Hit("warp-size-check", part.span, message, env.function.name, confidence=Confidence.MEDIUM, targets=targets)
+        for part in walk(event.value) if event.value is not None else ():
+            if part.kind == "call" and ASSERTS.search(part.op):
+                found = [inner for arg in part.args for inner in walk(arg) if inner.kind == "binary" and inner.op == "=="]
+            else:
+                found = [part] if part.kind == "binary" and part.op == "!=" else []
+            for comparison in found:
+                if (what := _refuses(env, comparison, symbols)) != "":
+                    message = f"{env.function.name} compares the {what} of a warp with 32"
+                    yield Hit("warp-size-check", comparison.span, message, env.function.name, confidence=Confidence.MEDIUM, targets=targets)
+
+
+def _refuses(env: Env, comparison: Expr, symbols: frozenset[str]) -> str:
+    """What a comparison holds against 32: the device's size of a warp, or the constant for it; empty for neither."""
+    a, b = env.value(comparison.args[0]), env.value(comparison.args[1])
+    if b.kind == "hw":
+        a, b = b, a
+    if b.kind != "const" or b.num != WARP:
+        return ""
+    if a.kind == "hw" and a.via == "property":
+        return "size"
+    named = a.kind == "const" and bool(symbols & set(a.symbols)) and not b.symbols
+    return "constant" if named and env.function.side == "host" else ""
 
 
 def _counts(env: Env, targets: tuple[str, ...], broken: bool, symbols: frozenset[str]) -> Iterator[Hit]:

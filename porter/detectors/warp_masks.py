@@ -8,28 +8,41 @@ from typing import Any
 from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
-from porter.flow.program import program_of
+from porter.flow.program import Program, program_of
 from porter.flow.roles import SHUFFLES, VOTES
 from porter.flow.values import Value
-from porter.model import Confidence, Hit, Related
+from porter.link import Index
+from porter.model import Confidence, Hit, Live, Related
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
 FULL = 0xFFFFFFFF
-MASKED = frozenset(name for name in (*SHUFFLES, *VOTES) if name.endswith("_sync"))
+MASKED = frozenset(name for name in (*SHUFFLES, *VOTES) if name.endswith("_sync")) | {"__syncwarp"}
 
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     """Hits of sync-mask-32bit and partial-sync-mask."""
     program = program_of(parsed, index)
+    own = _own_macros(program)
     for env in program.envs:
         for event in env.function.events:
             for root in (event.target, event.value, *event.extents):
                 if root is None:
                     continue
                 for part in walk(root):
-                    if part.kind == "call" and part.args and (part.name in MASKED or part.name == "__syncwarp"):
+                    if part.kind == "call" and part.args and part.name in MASKED and part.name not in own:
                         yield from _judge(env, part, config, parsed.file.path)
+
+
+def _own_macros(program: Program) -> frozenset[str]:
+    """Builtins that the project itself turns into macros in the build for AMD, which take any mask."""
+    found = {env.function.name for env in program.envs if env.function.side == "macro" and env.live(env.function.span.line)}
+    if isinstance(program.index, Index):
+        for name in MASKED:
+            macros = program.index.macros.get(name, ())
+            if any(macro.params is not None and macro.live is not Live.NO for _, macro in macros):
+                found.add(name)
+    return frozenset(found & MASKED)
 
 
 def _judge(env: Env, call: Expr, config: Config, path: str) -> Iterator[Hit]:
