@@ -156,6 +156,8 @@ def test_launches_stay_by_default() -> None:
         ("#  include   <cufft.h>\r\n", "#  include   <hipfft/hipfft.h>\r\n"),
         ("#include <device_launch_parameters.h>\nint x;\n", "#include <hip/hip_runtime.h>\nint x;\n"),
         ('#include "cublas_v2.h"\n#include <cusparse.h>\n', '#include "hipblas/hipblas.h"\n#include <hipsparse/hipsparse.h>\n'),
+        ("#include <nccl.h>\n#include <cuda_fp16.h>\n#include <cuda_fp16.hpp>\n", "#include <rccl/rccl.h>\n#include <hip/hip_fp16.h>\n"),
+        ("#include <vector_functions.h>\nint x;\n", "#include <hip/hip_runtime.h>\nint x;\n"),
         ("#include <cooperative_groups.h>\n", "#include <hip/hip_cooperative_groups.h>\n"),
     ],
 )  # fmt: skip
