@@ -15,7 +15,7 @@ import msgspec
 from porter.config import Config
 from porter.discover import discover, read_regular
 from porter.errors import InputError, OutputError, ToolError
-from porter.hipify import Conversion, Left, Options, advice, clang, convert, diff, gets_runtime_unasked, perl
+from porter.hipify import Conversion, Left, Options, clang, convert, diff, gets_runtime_unasked, perl
 from porter.hipify.live import live_lines
 from porter.kinds import kind_of
 from porter.parse.guards import guards_of
@@ -186,7 +186,6 @@ def _summary(totals: _Totals, say: Callable[[str], object]) -> None:
     worst = sorted(totals.left.items(), key=lambda item: (-item[1], item[0]))
     for key, times in worst[:_MOST_NAMES]:
         path, first = totals.first[key]
-        hint = advice.hint(first.name)
-        say(f"  {first.name} ({times}x, first at {path}:{first.span.line}): {first.reason}{'; ' + hint if hint else ''}")
+        say(f"  {first.name} ({times}x, first at {path}:{first.span.line}): {first.reason}{'; ' + first.hint if first.hint else ''}")
     if len(worst) > _MOST_NAMES:
         say(f"  and {len(worst) - _MOST_NAMES} more names")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from porter.hipify import api, arguments, includes, launches, lexer, neighbours
+from porter.hipify.advice import Advice, advice
 from porter.hipify.choices import CAFFE2, Choice, Choices, Options, choices
 from porter.hipify.difference import diff
 from porter.hipify.edits import Edits
@@ -93,7 +94,8 @@ class _Run:
 
     def _leave(self, name: str, at: int, reason: str, remark: bool = False) -> None:
         line, column = self._position(at)
-        left = Left(name, Span(line, column, line, column + len(name)), reason)
+        found = advice(name) if reason == "unsupported" else Advice("", "check" if remark or reason == "experimental" else "edit")
+        left = Left(name, Span(line, column, line, column + len(name)), reason, found.hint, found.action)
         (self.remarks if remark else self.left).append(left)
 
     def _count(self, name: str) -> None:
