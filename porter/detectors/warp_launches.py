@@ -86,7 +86,7 @@ def _launch(program: Program, env: Env, call: Expr, sizes: tuple[Value, ...], ta
     reached = [one for kernel in kernels for one in closure(program, table, kernel)]
     collective = any(one.of("shuffle", "vote", "syncwarp", "matrix") for one in reached)
     shape = "x".join(str(number) for number in numbers)
-    if numbers[0] == WARP and threads > WARP and any(breaks_of(one) for one in reached):
+    if numbers[0] == WARP and threads > WARP and any(found.proven for one in reached for found in breaks_of(one)):
         message = f"{call.name} runs in blocks of {shape}: two rows share a wave of 64"
         yield Hit("warp-per-row-32", call.span, message, call.name, confidence=Confidence.MEDIUM, targets=targets)
     elif threads == WARP and collective:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from porter.flow.expr import walk
+from porter.flow.expr import Expr, walk
 from porter.flow.program import Program
 from porter.flow.roles import Use, Uses, closure, doubles, halves, steps, survey
 from porter.flow.values import HARDWARE, LANES, OTHER, UNKNOWN_WIDTH, WARP
@@ -94,11 +94,20 @@ def _shuffle(uses: Uses, use: Use) -> Break | None:
 
 
 def _tree(use: Use) -> bool:
-    """True for the step of a halving tree, whose first lane is right whatever the others hold."""
+    """True for the step of a reduction tree, v = v + down(v, distance), whose first lane is right whatever the others hold."""
     if use.loop is None or use.flavour != "down":
         return False
+    given = use.expr.args[1:] if use.expr.name.endswith("_sync") else use.expr.args
+    target = use.event.target
+    if target is not None and given and target.kind in ("name", "index", "field") and _same(target, given[0]):
+        return True
     op, _ = steps(use.loop)
     return halves(use.loop) or op in (">>=", "/=")
+
+
+def _same(a: Expr, b: Expr) -> bool:
+    """True for two expressions that are written alike."""
+    return [(part.kind, part.op) for part in walk(a)] == [(part.kind, part.op) for part in walk(b)]
 
 
 def _accumulates(use: Use) -> bool:
