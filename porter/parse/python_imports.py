@@ -62,11 +62,13 @@ def _names(source: Source, node: Node) -> list[tuple[str, Node]]:
 
 
 def manner(source: Source, path: list[Node]) -> dict[str, str]:
-    """How an import stands: optional (in a try that forgives), lazy (in a function), type_checking (never run)."""
+    """How an import stands: optional (in a try that forgives, or in a probe), lazy (in a function), type_checking (never run)."""
     detail: dict[str, str] = {}
     for above, below in zip(path, [*path[1:], None], strict=True):
         if above.type == "function_definition":
             detail["lazy"] = "1"
+            if _probes(source, above):
+                detail["optional"] = "1"
         elif above.type == "try_statement" and below is not None and below == field(above, "body") and _forgives(source, above):
             detail["optional"] = "1"
         elif above.type == "if_statement" and below == field(above, "consequence"):
@@ -78,6 +80,13 @@ def manner(source: Source, path: list[Node]) -> dict[str, str]:
         elif above.type == "with_statement" and b"suppress(" in source.data[above.start_byte : above.start_byte + 80]:
             detail["optional"] = "1"
     return detail
+
+
+def _probes(source: Source, function: Node) -> bool:
+    """Whether a function's name says that it only asks if something is there: is_flash_attn_available, has_apex."""
+    name = field(function, "name")
+    text = source.text(name).lower() if name is not None else ""
+    return "available" in text or "installed" in text or text.startswith(("has_", "_has_"))
 
 
 def _condition(source: Source, node: Node) -> str:
