@@ -34,12 +34,14 @@ def look(report, folder, mode="all"):
     return json.loads(done.stdout)
 
 
-@pytest.fixture(scope="module")
-def seen(tmp_path_factory):
-    return look(make_report(), tmp_path_factory.mktemp("page"))
+def test_a_report_in_four_views_with_filters_and_without_scripts(tmp_path):
+    seen = look(make_report(), tmp_path)  # one test, so that workers do not each open the page
+    check_views(seen)
+    check_behaviour(seen["behaviour"])
+    check_without_scripts(seen["plain"])
 
 
-def test_no_error_no_violation_no_overflow_in_any_view(seen):
+def check_views(seen):
     assert [view["name"] for view in seen["views"]] == ["light", "dark", "phone", "narrow dark"]
     for view in seen["views"]:
         assert view["errors"] == [] and view["violations"] == [] and view["overflow"] == 0, view
@@ -47,8 +49,7 @@ def test_no_error_no_violation_no_overflow_in_any_view(seen):
     assert seen["behaviour"]["errors"] == []
 
 
-def test_filters_links_and_copy(seen):
-    did = seen["behaviour"]
+def check_behaviour(did):
     assert did["blockers"] == did["linked"] == "2 of 6 findings under 1 rule"
     assert did["blockerRules"] == ["rule-ballot-32-bit-mask"] and did["blockerPlaces"] == 2
     assert did["cleared"] == "6 findings" and did["nothing"] == []
@@ -57,10 +58,10 @@ def test_filters_links_and_copy(seen):
     assert did["issue"].startswith("## ") and "- [ ] `" in did["issue"]
 
 
-def test_summary_and_findings_are_there_without_scripts(seen):
-    assert "about 8.6 person-days of work" in seen["plain"]["text"]
-    assert "csrc/vote.cu:40" in seen["plain"]["text"]
-    assert seen["plain"]["form"] is False
+def check_without_scripts(plain):
+    assert "about 8.6 person-days of work" in plain["text"]
+    assert "csrc/vote.cu:40" in plain["text"]
+    assert plain["form"] is False
 
 
 def test_fifty_thousand_findings_open_and_filter_quickly(tmp_path):
