@@ -7,8 +7,8 @@ from typing import Any
 
 from porter.config import Config
 from porter.flow.env import Env
+from porter.flow.event import Event, Guard
 from porter.flow.expr import Expr, walk
-from porter.flow.function import Event, Guard
 from porter.flow.program import Program, program_of
 from porter.flow.roles import Uses, survey
 from porter.flow.values import WARP

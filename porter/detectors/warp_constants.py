@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.config import Config
-from porter.flow.env import WIDTH_NAME, Env
+from porter.flow.env import Env
+from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
-from porter.flow.function import Event
+from porter.flow.names import WIDTH_NAME
 from porter.flow.program import Evaluator, Program, program_of
 from porter.flow.roles import Use, survey
 from porter.flow.unit import Definition

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.config import Config
-from porter.flow.env import WIDTH_NAME, Env
+from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
+from porter.flow.names import WIDTH_NAME
 from porter.flow.program import Program, program_of
 from porter.flow.roles import closure, survey
 from porter.flow.values import WARP, Value

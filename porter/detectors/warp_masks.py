@@ -8,8 +8,8 @@ from typing import Any
 from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
+from porter.flow.intrinsics import SHUFFLES, VOTES
 from porter.flow.program import Program, program_of
-from porter.flow.roles import SHUFFLES, VOTES
 from porter.flow.values import Value
 from porter.link import Index
 from porter.model import Confidence, Hit, Live, Related

@@ -7,11 +7,13 @@ from typing import Any
 
 from porter.config import Config
 from porter.flow import number
-from porter.flow.env import BALLOTS, Env
+from porter.flow.env import Env
+from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
-from porter.flow.function import Event
+from porter.flow.intrinsics import BIT_COUNTS
+from porter.flow.names import BALLOTS
 from porter.flow.program import program_of
-from porter.flow.roles import BIT_COUNTS, Use, Uses, survey
+from porter.flow.roles import Use, Uses, survey
 from porter.flow.values import Value
 from porter.model import Confidence, Hit
 from porter.parse import Parsed

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from porter.flow import number, values
+from porter.flow.event import Event, Function
 from porter.flow.expr import Expr, walk
-from porter.flow.function import Event, Function
+from porter.flow.names import (
+    BALLOTS,
+    HARDWARE_NAMES,
+    LANE_CALLS,
+    LANE_MASKS,
+    TILE_TYPE,
+    by_name,
+)
 from porter.flow.unit import Unit
 from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, Value
 from porter.model import Live
@@ -16,21 +23,6 @@ if TYPE_CHECKING:
     from porter.flow.program import Program
 
 MAX_CHASE = 24  # names followed one behind the other
-LANE_NAME = re.compile(
-    r"(?:\w+_)?(?:lane|lane_?id|lane_?idx|lane_?index|lid_in_warp|tid_?in_?warp|thread_?in_?warp|warp_?lane|in_?warp_?id)\Z", re.I
-)
-WARP_NAME = re.compile(r"(?:\w+_)?(?:warp|wid|warp_?id|warp_?idx|warp_?index|warp_?num|warp_?rank)\Z", re.I)
-THREAD_NAME = re.compile(r"(?:\w+_)?(?:tid|thread_?id|thread_?idx|t_?idx|thread_?rank|tidx|local_?tid|tid_x)\Z", re.I)
-WIDTH_NAME = re.compile(
-    r"(?:k|c|g|cu|cuda|gpu|the|max|num|log)?_?(?:\w*_)?(?:warp_?size|warp_?sz|size_?of_?warp|warp_?width|warp_?threads?|threads?_?(?:per|in)_?(?:a_)?warp|wave_?size"
-    r"|lanes_?per_?warp|num_?lanes|warpsize|wrapsize|wavefront_?size)_?\Z",
-    re.I,
-)
-BALLOTS = frozenset({"__ballot_sync", "__ballot", "__activemask", "__match_any_sync", "__match_all_sync", "__match_any", "__match_all"})
-HARDWARE_NAMES = frozenset({"warpSize", "WARPSIZE_HW", "CUB_PTX_WARP_THREADS", "CUB_WARP_THREADS", "__AMDGCN_WAVEFRONT_SIZE"})
-LANE_CALLS = frozenset({"__lane_id", "__laneid", "laneid", "LaneId", "getLaneId", "lane_id", "get_lane_id", "get_laneid"})
-TILE_TYPE = re.compile(r"\bthread_block_tile\s*<\s*(\w+)")
-LANE_MASKS = re.compile(r"%+lanemask_(\w\w)")
 
 
 class Env:
@@ -114,7 +106,7 @@ class Env:
         if kind == "cond" and len(expr.args) == 3:
             return self._either(expr, depth)
         if kind == "index":
-            return self._element(expr, depth)
+            return self._element(expr)
         return OTHER
 
     def _cast(self, expr: Expr, depth: int) -> Value:
@@ -130,21 +122,18 @@ class Env:
             return a if a.kind == "mask" else b
         return Value("other", bits=a.bits if a.bits == b.bits else 0)
 
-    def _element(self, expr: Expr, depth: int) -> Value:
+    def _element(self, expr: Expr) -> Value:
         owner = expr.args[0]
         while owner.kind == "index":
             owner = owner.args[0]
-        if owner.kind == "name":
-            decl = self.declaration(owner)
-            if decl is not None:
-                return Value("other", bits=number.type_bits(decl.type.rstrip("*&")))
-        return OTHER
+        decl = self.declaration(owner) if owner.kind == "name" else None
+        return Value("other", bits=number.type_bits(decl.type.rstrip("*&"))) if decl is not None else OTHER
 
     def _field(self, expr: Expr) -> Value:
         name = expr.op
         if name == "warpSize":
             return Value("hw", 0, via="property")
-        return self._by_name(name)
+        return by_name(name)
 
     def declaration(self, name: Expr) -> Event | None:
         """The declaration that a name refers to at its place, if it is local."""
@@ -200,7 +189,7 @@ class Env:
         assigned = self.assigns.get(text)
         if assigned:
             return self._assigned(text, assigned, OTHER, depth)
-        return self._by_name(expr.name)
+        return by_name(expr.name)
 
     def _local(self, text: str, decl: Event, depth: int) -> Value:
         bits = number.type_bits(decl.type)
@@ -218,7 +207,7 @@ class Env:
         if made.kind == "const" and later and not constant:
             made = Value("variable", made.num, bits=made.bits)
         if made.kind == "other":
-            made = self._by_name(text).but(bits=bits)
+            made = by_name(text).but(bits=bits)
         if any(decl.line <= line <= decl.scope_end for line in self.stepped.get(text, ())):
             made = made.but(kind={"tid": "gid", "const": "variable"}.get(made.kind, made.kind))  # a thread index that moves counts elements
         return made.but(bits=bits) if bits else made
@@ -259,25 +248,14 @@ class Env:
         if made.kind == "other" and param.default is not None:
             made = self.value(param.default, depth + 1)
         if made.kind == "other":
-            made = self._by_name(text)
+            made = by_name(text)
         return made.but(bits=bits) if bits else made
 
     def _template(self, text: str, default: Expr | None, depth: int) -> Value:
         made = self.value(default, depth + 1) if default is not None else OTHER
         if made.kind == "const":
             return made.but(symbols=(text, *made.symbols))
-        return self._by_name(text)
-
-    def _by_name(self, text: str) -> Value:
-        if WIDTH_NAME.match(text) and not text.lower().startswith("log"):
-            return Value("named_width", 0, symbols=(text,), proven=False)
-        if LANE_NAME.match(text):
-            return Value("lane", width=UNKNOWN_WIDTH, proven=False, via="name")
-        if WARP_NAME.match(text):
-            return Value("warp", width=UNKNOWN_WIDTH, proven=False, via="name")
-        if THREAD_NAME.match(text):
-            return Value("tid", proven=False, via="name")
-        return OTHER
+        return by_name(text)
 
     def _call(self, expr: Expr, depth: int) -> Value:
         name = expr.name
@@ -303,9 +281,7 @@ class Env:
             return made
         if name in LANE_CALLS:
             return Value("lane", width=HARDWARE, via="laneid", proven=name.startswith("__"))
-        if any(self.value(arg, depth + 1).kind == "tid" for arg in expr.args[:1]) and name in ("__builtin_expect", "__ldg"):
-            return self.value(expr.args[0], depth + 1)
-        return self._by_name(name)
+        return by_name(name)
 
     def _method(self, expr: Expr, depth: int) -> Value:
         owner = self.value(expr.args[0], depth + 1)
@@ -320,4 +296,4 @@ class Env:
                 return values.const(owner.num, 32, owner.symbols)
         if expr.op == "thread_rank":
             return Value("tid")
-        return self._by_name(expr.op)
+        return by_name(expr.op)

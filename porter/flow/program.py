@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from porter.flow import number
-from porter.flow.env import MAX_CHASE, WIDTH_NAME, Env
+from porter.flow.env import MAX_CHASE, Env
+from porter.flow.event import Function
 from porter.flow.expr import Expr, walk
-from porter.flow.function import Function
+from porter.flow.names import WIDTH_NAME
 from porter.flow.unit import Definition, Unit, parse_expression, unit_of
 from porter.flow.values import OTHER, Value
 from porter.link import Index

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
-from porter.flow.env import LANE_NAME, WARP_NAME, WIDTH_NAME, Env
+from porter.flow.env import Env
+from porter.flow.event import Event, Loop
 from porter.flow.expr import Expr
-from porter.flow.function import Event, Loop
+from porter.flow.intrinsics import BARRIERS, BIT_COUNTS, FRAGMENTS, MATRIX, SHUFFLES, VOTES
+from porter.flow.names import LANE_NAME, WARP_NAME, WIDTH_NAME
 from porter.flow.program import Program
 from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
-
-SHUFFLES = {
-    "__shfl_sync": "idx", "__shfl_up_sync": "up", "__shfl_down_sync": "down", "__shfl_xor_sync": "xor",
-    "__shfl": "idx", "__shfl_up": "up", "__shfl_down": "down", "__shfl_xor": "xor",
-}  # fmt: skip
-VOTES = {
-    "__ballot_sync": "ballot", "__ballot": "ballot", "__any_sync": "any", "__any": "any", "__all_sync": "all", "__all": "all",
-    "__uni_sync": "all", "__match_any_sync": "match", "__match_all_sync": "match", "__activemask": "activemask",
-    "__reduce_add_sync": "reduce", "__reduce_min_sync": "reduce", "__reduce_max_sync": "reduce", "__reduce_and_sync": "reduce",
-    "__reduce_or_sync": "reduce", "__reduce_xor_sync": "reduce",
-}  # fmt: skip
-MATRIX = frozenset({"load_matrix_sync", "store_matrix_sync", "mma_sync", "bmma_sync"})
-FRAGMENTS = re.compile(
-    r"(?:^|_|\b)(?:w?mma|mma_?\w*|ldmatrix|ldsm\w*|wgmma\w*|movmatrix|elect_one\w*|elect)(?:_|\b|\.|$)|\bcute::|\bcutlass::"
-)
-BARRIERS = frozenset({"__syncthreads", "__syncthreads_count", "__syncthreads_or", "__syncthreads_and", "__barrier_sync"})
-BIT_COUNTS = {"__popc": "__popcll", "__ffs": "__ffsll", "__clz": "__clzll", "__brev": "__brevll", "__fns": "__fns64"}
-CUB_WARP = re.compile(r"(?:\w+::)*(Warp(?:Reduce|Scan|MergeSort|Load|Store|Exchange))\b")
 
 
 class Use(msgspec.Struct, frozen=True, eq=False, gc=False):

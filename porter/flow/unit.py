@@ -10,8 +10,9 @@ import msgspec
 import tree_sitter
 import tree_sitter_cuda
 
+from porter.flow.event import Function, Parameter
 from porter.flow.expr import Expr, Origin, build
-from porter.flow.function import Function, Parameter, Reader, type_of
+from porter.flow.function import Reader, type_of
 from porter.model import Span
 from porter.parse import Parsed
 

@@ -1,0 +1,36 @@
+"""Names that speak of warps: lanes, warps, widths, and the builtins that give them."""
+
+from __future__ import annotations
+
+import re
+
+from porter.flow.values import OTHER, UNKNOWN_WIDTH, Value
+
+LANE_NAME = re.compile(
+    r"(?:\w+_)?(?:lane|lane_?id|lane_?idx|lane_?index|lid_in_warp|tid_?in_?warp|thread_?in_?warp|warp_?lane|in_?warp_?id)\Z", re.I
+)
+WARP_NAME = re.compile(r"(?:\w+_)?(?:warp|wid|warp_?id|warp_?idx|warp_?index|warp_?num|warp_?rank)\Z", re.I)
+THREAD_NAME = re.compile(r"(?:\w+_)?(?:tid|thread_?id|thread_?idx|t_?idx|thread_?rank|tidx|local_?tid|tid_x)\Z", re.I)
+WIDTH_NAME = re.compile(
+    r"(?:k|c|g|cu|cuda|gpu|the|max|num|log)?_?(?:\w*_)?(?:warp_?size|warp_?sz|size_?of_?warp|warp_?width|warp_?threads?|threads?_?(?:per|in)_?(?:a_)?warp|wave_?size"
+    r"|lanes_?per_?warp|num_?lanes|warpsize|wrapsize|wavefront_?size)_?\Z",
+    re.I,
+)
+BALLOTS = frozenset({"__ballot_sync", "__ballot", "__activemask", "__match_any_sync", "__match_all_sync", "__match_any", "__match_all"})
+HARDWARE_NAMES = frozenset({"warpSize", "WARPSIZE_HW", "CUB_PTX_WARP_THREADS", "CUB_WARP_THREADS", "__AMDGCN_WAVEFRONT_SIZE"})
+LANE_CALLS = frozenset({"__lane_id", "__laneid", "laneid", "LaneId", "getLaneId", "lane_id", "get_lane_id", "get_laneid"})
+TILE_TYPE = re.compile(r"\bthread_block_tile\s*<\s*(\w+)")
+LANE_MASKS = re.compile(r"%+lanemask_(\w\w)")
+
+
+def by_name(text: str) -> Value:
+    """What a name alone says of a value; never proof."""
+    if WIDTH_NAME.match(text) and not text.lower().startswith("log"):
+        return Value("named_width", 0, symbols=(text,), proven=False)
+    if LANE_NAME.match(text):
+        return Value("lane", width=UNKNOWN_WIDTH, proven=False, via="name")
+    if WARP_NAME.match(text):
+        return Value("warp", width=UNKNOWN_WIDTH, proven=False, via="name")
+    if THREAD_NAME.match(text):
+        return Value("tid", proven=False, via="name")
+    return OTHER
