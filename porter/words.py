@@ -11,7 +11,7 @@ class Ordered(StrEnum):
     @property
     def rank(self) -> int:
         """Place in the order, from 0."""
-        return list(type(self)).index(self)
+        return type(self)._member_names_.index(self._name_)
 
     def __lt__(self, other: object) -> bool:
         return self.rank < self._other(other).rank
