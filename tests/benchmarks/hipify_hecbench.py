@@ -31,10 +31,11 @@ Translate = Callable[[bytes, str], bytes]
 
 def plain(text: bytes, messages: bool) -> bytes:
     """The text without comments and white space, empty lines dropped; ``messages`` keeps the insides of strings."""
+    text = text.replace(b'"hip/hip_runtime.h"', b"<hip/hip_runtime.h>")
     text = COMMENT.sub(lambda match: b"" if match[0].startswith(b"/") else match[0] if messages else b'""', text)
     text = ONE_DIMENSION.sub(rb"\1", text).replace(b", hipHostMallocDefault)", b")")
     lines = (re.sub(rb"\s+", b"", line) for line in text.splitlines())
-    return b"\n".join(line.replace(b'"hip/hip_runtime.h"', b"<hip/hip_runtime.h>") for line in lines if line) + b"\n"
+    return b"\n".join(line for line in lines if line) + b"\n"
 
 
 def differing(ours: bytes, theirs: bytes, messages: bool) -> int:
