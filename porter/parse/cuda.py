@@ -11,7 +11,7 @@ import msgspec
 import tree_sitter
 
 from porter.model import Fact, Live, Problem, SourceFile, Span
-from porter.parse import Parsed, cuda_branches, cuda_lex, cuda_repair
+from porter.parse import Parsed, cuda_branches, cuda_lex, cuda_repair, ptx
 from porter.parse.cuda_context import contexts, functions
 from porter.parse.cuda_facts import Captured, Place, capture, language, text_of, to_facts, uses
 from porter.parse.guards import SourceGuards, guards_of
@@ -55,6 +55,7 @@ def parse(file: SourceFile) -> Parsed:
         _measure(parsed, found)
     tested = {number for line in lines if line.word in _TESTS for number in range(line.line, line.end + 1)}
     facts = [fact for fact in facts if fact.kind != "identifier" or fact.span.line not in tested]  # those are macro_test facts
+    facts.extend(ptx.facts_of(ptx.asm_of(parsed), parsed))
     facts.sort(key=lambda fact: (fact.span, fact.kind, fact.name))
     parsed.facts = _with_live(facts, guards)
     return parsed
