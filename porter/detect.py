@@ -118,13 +118,13 @@ def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:
     """Hits of the data rules; one rule hits a line once, however many facts of the line it knows."""
     best: dict[tuple[str, int], Hit] = {}
     for fact in parsed.facts:
-        if fact.kind == "py_import" and (fact.detail.get("optional") or fact.detail.get("type_checking")):
-            continue  # the code copes with the module's absence, or never loads it; its use is found at the calls
+        if fact.kind == "py_import" and fact.detail.get("type_checking"):
+            continue  # never loaded
         for rule in matcher.rules_of(fact.kind, fact.name):
             key = (rule, fact.span.line)
             if key not in best:
                 best[key] = Hit(
-                    rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed), optional="optional" in fact.detail
+                    rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed), optional=fact.kind == "py_import" and "optional" in fact.detail
                 )
     return list(best.values())
 

@@ -203,7 +203,7 @@ class Auditor:
             if problems:
                 raise AssertionError(problems)
             for hit in hits:
-                if hit.live is not Live.NO:
+                if hit.live is not Live.NO and not hit.optional:
                     found[name][hit.rule].add(hit.span.line)
         return found
 

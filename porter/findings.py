@@ -33,6 +33,8 @@ def assemble(
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))
             elif hit.live is Live.NO or (ported and _off_the_amd_path(rule, one)):
                 insights.append(_finding(rule, hit, one, targets, "already-ported"))
+            elif hit.optional:
+                insights.append(_finding(rule, hit, one, targets, "works-as-is"))
             else:
                 findings.append(_finding(rule, hit, one, targets, rule.category))
     return _ordered(findings), _ordered(insights)
@@ -57,20 +59,15 @@ def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], cate
     if category == "already-ported":
         message = f"{'Not in the build for AMD' if hit.live is Live.NO else 'Off the AMD path of this project'}: {message}"
     elif hit.optional:
-        message += " (optional: the program goes on without it)"
+        message += " (optional: the program goes on without it; its use is found at the calls)"
     span = hit.span
     return Finding(
-        rule=rule.id, category=category, severity=_severity(rule, hit) if work else Severity.INFO,
+        rule=rule.id, category=category, severity=rule.severity if work else Severity.INFO,
         confidence=hit.confidence or rule.confidence, action=rule.action if work else Action.NONE, path=one.path,
         line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
         snippet=one.snippets.get(span.line, ""), message=message, replacement=rule.replacement if work else None,
         targets=targets, group=_group(rule, hit), related=hit.related,
     )  # fmt: skip
-
-
-def _severity(rule: Rule, hit: Hit) -> Severity:
-    """What a program can do without is at most minor."""
-    return min(rule.severity, Severity.MINOR) if hit.optional else rule.severity
 
 
 def _group(rule: Rule, hit: Hit) -> str:
