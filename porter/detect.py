@@ -123,9 +123,8 @@ def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:
         for rule in matcher.rules_of(fact.kind, fact.name):
             key = (rule, fact.span.line)
             if key not in best:
-                best[key] = Hit(
-                    rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed), optional=fact.kind == "py_import" and "optional" in fact.detail
-                )
+                optional = fact.kind == "py_import" and "optional" in fact.detail
+                best[key] = Hit(rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed), optional=optional)
     return list(best.values())
 
 

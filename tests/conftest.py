@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -23,7 +24,11 @@ def need_tool(*names: str) -> str:
     for name in names:
         if found := shutil.which(name):
             return found
-    words = f"needs {' or '.join(names)}, which is not on this machine"
+    missing(f"needs {' or '.join(names)}, which is not on this machine")
+
+
+def missing(words: str) -> NoReturn:
+    """Skip the test, or fail it where PORTER_REQUIRE_TOOLS says that all tools must be there."""
     if os.environ.get("PORTER_REQUIRE_TOOLS"):
         pytest.fail(words)
     pytest.skip(words)

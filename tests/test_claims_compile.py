@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import need_tool
+from conftest import missing, need_tool
 
 from porter import rules
 from porter.hipify import engine
@@ -115,7 +115,7 @@ def test_compile_errors_on_gfx90a(tmp_path: Path) -> None:
 def test_compile_errors_on_gfx942(tmp_path: Path) -> None:
     headers = os.environ.get("PORTER_HIP_INCLUDE", "")
     if not headers:
-        pytest.skip("PORTER_HIP_INCLUDE names no folder with the headers of HIP 7: the older ones do not refuse textures")
+        missing("PORTER_HIP_INCLUDE names no folder with the headers of HIP 7: the older ones do not refuse textures")
     command = [need_tool("clang-19"), "-x", "hip", "--offload-arch=gfx942", "--cuda-device-only", "-nogpulib", "-fsyntax-only"]
     command += ["-isystem", headers, "-D__HIP_PLATFORM_AMD__"]
     wrong = check_all(ON_GFX942, command, tmp_path)

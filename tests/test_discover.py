@@ -190,7 +190,7 @@ def test_one_file_and_nothing_at_all(tmp_path: Path) -> None:
         ("environment.yml", "conda"), ("recipe/meta.yaml", "conda"), ("CMakeLists.txt", "cmake"), ("FindX.cmake", "cmake"),
         ("Makefile", "make"), ("rules.mk", "make"), ("BUILD.bazel", "bazel"), ("defs.bzl", "bazel"), ("meson.build", "meson"),
         ("Dockerfile.gpu", "docker"), ("Containerfile", "docker"), ("compose.yaml", "yaml"), ("config.json", "json"), ("run.sh", "shell"),
-        ("Jenkinsfile", "jenkins"), ("m.engine", "binary"), ("libx.so.12", "binary"), ("a.ptx", "ptx"), ("README.md", None), ("a.txt", None),
+        ("Jenkinsfile", "jenkins"), ("m.engine", "binary"), ("libx.so.12", "binary"), ("a.ptx", "ptx"), ("README.md", None),
     ],
 )  # fmt: skip
 def test_kinds_by_name(path: str, kind: str | None) -> None:

@@ -21,7 +21,6 @@ from porter.model import (
     Kernel,
     Origin,
     Problem,
-    Related,
     Rule,
     Severity,
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,7 @@ def test_no_answer_without_libclang(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_answer_for_a_file_that_is_too_large() -> None:
     assert clang.skipped(b" " * (clang.MAX_BYTES + 1)) is None
+
+
+def test_libclang_is_there_where_all_tools_must_be() -> None:
+    assert clang.library() is not None or not os.environ.get("PORTER_REQUIRE_TOOLS")
