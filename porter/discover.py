@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pathspec
 
-from porter import origin
+from porter import copies, origin
 from porter.config import Config
 from porter.errors import InputError
 from porter.kinds import kind_of
@@ -224,15 +224,18 @@ def _classify(walk: _Walk, licensed: frozenset[str]) -> Discovery:
     paths = [path for path, _ in walk.files]
     pairs = origin.siblings(paths)
     made = origin.machine_made([p for p in paths if kind_of(p) == "cuda"])
-    copies = origin.library_copies(paths, frozenset(walk.licensed))
+    libraries = origin.library_copies(paths, frozenset(walk.licensed))
+    twins = copies.copied_files(walk.root, walk.files, read_regular)
     entries = []
     for path, size in walk.files:
         parts = tuple(path.split("/")[:-1])
-        whose, place, why = origin.folder_origin(parts, walk.submodules, licensed, copies)
+        whose, place, why = origin.folder_origin(parts, walk.submodules, licensed, libraries)
         if whose is Origin.OWN and origin.is_amd_name(path):
             whose, place, why = Origin.AMD, path, "AMD-side: named as the AMD version"
         elif whose is Origin.OWN and path in made:
             whose, place, why = Origin.GENERATED, path.rpartition("/")[0], "generated: dozens of files of one shape"
+        elif whose is Origin.OWN and path in twins:
+            whose, place, why = Origin.GENERATED, twins[path][0], f"copy: the same files stand in {twins[path][1]}"
         entries.append(Entry(path, kind_of(path) or "", size, whose, why, place, pairs.get(path, "")))
     return Discovery(tuple(sorted(entries)), tuple(sorted(walk.skipped)), tuple(sorted(walk.problems)))
 

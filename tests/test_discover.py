@@ -210,3 +210,27 @@ def test_every_encoding_gives_utf8() -> None:
     assert decode(b"\xef\xbb\xbf" + text.encode()) == b"   " + text.encode()
     assert decode(b"a\0b\r\n") == b"a b\r\n"
     assert looks_binary(b"\x7fELF\x02") and looks_binary(b"ab\0\0cd") and not looks_binary(text.encode("utf-16"))
+
+
+def test_a_staged_copy_of_a_folder_counts_once(tmp_path: Path) -> None:
+    for folder in ("csrc", "pkg/ops/csrc"):
+        for number in range(12):
+            path = tmp_path / folder / "kernels" / f"k{number}.cu"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"__global__ void kernel_{number}(float* out) {{ out[threadIdx.x] = {number}.0f * threadIdx.x; }}\n")
+    (tmp_path / "pkg/ops/adam.py").write_text("import torch\n")
+    entries = {entry.path: entry for entry in discover(tmp_path, Config()).entries}
+    copy = entries["pkg/ops/csrc/kernels/k3.cu"]
+    assert (copy.origin, copy.place) == (Origin.GENERATED, "pkg/ops/csrc")
+    assert copy.why == "copy: the same files stand in csrc"
+    assert entries["csrc/kernels/k3.cu"].origin is Origin.OWN
+    assert entries["pkg/ops/adam.py"].origin is Origin.OWN
+
+
+def test_folders_that_share_names_but_not_contents_are_no_copies(tmp_path: Path) -> None:
+    for folder in ("cuda", "pkg/other"):
+        for number in range(12):
+            path = tmp_path / folder / f"k{number}.cu"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"__global__ void kernel_{number}(float* out) {{ out[threadIdx.x] = threadIdx.x; }} // {folder[-4:]:>40}\n")
+    assert all(entry.origin is Origin.OWN for entry in discover(tmp_path, Config()).entries)
