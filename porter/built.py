@@ -21,7 +21,7 @@ def unbuilt(surveys: Mapping[str, Survey], dead_cmake: frozenset[str], resolve: 
             if target:
                 listed[target].append(Live.NO if path in dead_cmake else live)
     dead = {path for path, lives in listed.items() if all(live is Live.NO for live in lives)}
-    return frozenset(dead | _headers(surveys, dead, resolve)) if dead else frozenset()
+    return frozenset(dead | headers_of(surveys, dead, resolve)) if dead else frozenset()
 
 
 def _find(name: str, surveys: Mapping[str, Survey]) -> str:
@@ -33,7 +33,7 @@ def _find(name: str, surveys: Mapping[str, Survey]) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _headers(surveys: Mapping[str, Survey], dead: set[str], resolve: Callable[[str, str], str | None]) -> set[str]:
+def headers_of(surveys: Mapping[str, Survey], dead: set[str], resolve: Callable[[str, str], str | None]) -> set[str]:
     """Headers that somebody includes, and only files that are left out."""
     includers: dict[str, set[str]] = defaultdict(set)
     for path, one in surveys.items():

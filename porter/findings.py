@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -15,14 +16,21 @@ from porter.model import Action, Finding, Hit, Hours, Live, Rule, Severity
 from porter.rules import RuleSet, applies
 
 PYTHON_KINDS = frozenset({"python", "cython", "notebook"})
+CODE_KINDS = PYTHON_KINDS | {"cuda", "cxx"}
+TESTS = re.compile(r"(\A|/)(tests?|testing|unit_tests|benchmarks?)/")
 
 
 def assemble(
-    examined: Iterable[Examined], ruleset: RuleSet, config: Config, ported: bool = False
+    examined: Iterable[Examined], ruleset: RuleSet, config: Config, ported: bool = False, off_path: frozenset[str] = frozenset()
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Findings and insights of all files, each in report order. ``ported``: the project itself builds for AMD."""
+    """Findings and insights of all files, each in report order.
+
+    ``ported``: the project itself builds for AMD; ``off_path`` are then the files that this build cannot hold.
+    """
+    examined = list(examined)
     findings: list[Finding] = []
     insights: list[Finding] = []
+    unused = _unused_libraries(examined, ruleset, off_path) if ported else frozenset()
     for one in examined:
         for hit in one.hits:
             rule = ruleset.rules[hit.rule]
@@ -31,7 +39,7 @@ def assemble(
                 continue
             if rule.is_insight:
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))
-            elif hit.live is Live.NO or (ported and _off_the_amd_path(rule, one)):
+            elif hit.live is Live.NO or one.path in off_path or (ported and _off_the_amd_path(rule, one, unused)):
                 insights.append(_finding(rule, hit, one, targets, "already-ported"))
             elif hit.optional:
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))
@@ -40,9 +48,30 @@ def assemble(
     return _ordered(findings), _ordered(insights)
 
 
-def _off_the_amd_path(rule: Rule, one: Examined) -> bool:
-    """Python code around a CUDA-only library, in a project that builds for AMD: without the library it is not imported there."""
-    return rule.category == "cuda-only-library" and one.kind in PYTHON_KINDS
+def _off_the_amd_path(rule: Rule, one: Examined, unused: frozenset[str] = frozenset()) -> bool:
+    """Python code around a CUDA-only library, in a project that builds for AMD: without the library it is not imported there.
+
+    What installs one of the ``unused`` libraries is off that path as well.
+    """
+    return (rule.category == "cuda-only-library" and one.kind in PYTHON_KINDS) or (rule.id in unused and one.kind not in CODE_KINDS)
+
+
+def _unused_libraries(examined: list[Examined], ruleset: RuleSet, off_path: frozenset[str]) -> frozenset[str]:
+    """CUDA-only libraries that a ported project's code uses, and none of it on the AMD path: what installs them brings no work."""
+    used: dict[str, bool] = {}
+    for one in examined:
+        for hit in one.hits if one.kind in CODE_KINDS else ():
+            rule = ruleset.rules[hit.rule]
+            if rule.category == "cuda-only-library" and not rule.is_insight:
+                off = hit.live is Live.NO or hit.optional or one.path in off_path or _off_the_amd_path(rule, one)
+                used[rule.id] = used.get(rule.id, False) or not off
+    return frozenset(rule for rule, matters in used.items() if not matters)
+
+
+def _severity(rule: Rule, one: Examined) -> Severity:
+    """The rule's; at most minor in scripts that only test or measure, since nobody's product stops with them."""
+    is_side = one.kind not in ("cuda", "cxx") and TESTS.search(one.path)
+    return min(rule.severity, Severity.MINOR) if is_side else rule.severity
 
 
 def _targets(rule: Rule, hit: Hit, config: Config) -> tuple[str, ...]:
@@ -62,7 +91,7 @@ def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], cate
         message += " (optional: the program goes on without it; its use is found at the calls)"
     span = hit.span
     return Finding(
-        rule=rule.id, category=category, severity=rule.severity if work else Severity.INFO,
+        rule=rule.id, category=category, severity=_severity(rule, one) if work else Severity.INFO,
         confidence=hit.confidence or rule.confidence, action=rule.action if work else Action.NONE, path=one.path,
         line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
         snippet=one.snippets.get(span.line, ""), message=message, replacement=rule.replacement if work else None,

@@ -28,7 +28,8 @@ def audit(root: Path, config: Config, progress: Progress = lambda *_: None, comm
     own = [one for one in examined if inventory.is_own(one, config)]
     signs = ported.signs_of_amd(own, examined)
     is_ported = ported.builds_for_amd(signs)
-    work, insights = findings.assemble(examined, ruleset, config, is_ported)
+    off_path = ported.off_the_amd_path(examined, ruleset, index) if is_ported else frozenset()
+    work, insights = findings.assemble(examined, ruleset, config, is_ported, off_path)
     cost, shares = estimate.estimate(work, own, ruleset, config, is_ported)
     cuda = [one for one in own if one.kind == "cuda"]
     return Report(

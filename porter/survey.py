@@ -99,6 +99,7 @@ class Survey(msgspec.Struct, frozen=True):
     flags: tuple[Flag, ...] = ()
     cmake_includes: tuple[tuple[str, Live], ...] = ()
     sources: tuple[tuple[str, Live], ...] = ()
+    skipped_includes: tuple[str, ...] = ()  # of includes, those that the AMD build does not read
 
 
 def survey(parsed: Parsed) -> Survey:
@@ -121,7 +122,14 @@ def survey(parsed: Parsed) -> Survey:
         tuple(_constants(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
         tuple(_functions(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
         tuple(_launches(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
+        skipped_includes=_skipped_includes(parsed),
     )
+
+
+def _skipped_includes(parsed: Parsed) -> tuple[str, ...]:
+    included = [fact for fact in parsed.facts if fact.kind == "include"]
+    read = {fact.name for fact in included if fact.live is not Live.NO}
+    return tuple(sorted({fact.name for fact in included} - read))[:MAX_ENTRIES]
 
 
 def _flag(fact: Fact) -> Flag | None:

@@ -1,0 +1,59 @@
+"""A project that builds for AMD already: what its AMD build cannot hold is no work, and what it does hold still is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from porter.config import Config
+from porter.model import Report, Severity
+from porter.pipeline import audit
+
+FILES = {
+    "setup.py": """
+import os, torch
+from torch.utils.cpp_extension import CUDAExtension, ROCM_HOME
+IS_ROCM = torch.version.hip is not None
+if torch.version.hip is not None and ROCM_HOME is not None:
+    flags = ["-DUSE_ROCM"]
+elif IS_ROCM:
+    raise RuntimeError(torch.version.hip)
+""",
+    "pyproject.toml": '[project]\nname = "p"\ndependencies = ["quack-kernels"]\n',
+    "csrc/common.h": "#if defined(USE_ROCM)\n#define LANES 64\n#endif\n#ifdef __HIP_PLATFORM_AMD__\n#endif\n",
+    "csrc/gemm.h": "#pragma once\n#include <cutlass/gemm/device/gemm.h>\n#include \"tile.h\"\n",
+    "csrc/tile.h": "#pragma once\n__device__ int f(int v) { return __shfl_sync(0xffffffff, v, 0); }\n",
+    "csrc/fused.cu": '#include "gemm.h"\n__device__ int g(int v) { return __shfl_sync(0xffffffff, v, 1); }\n',
+    "csrc/plain.cu": '#ifndef USE_ROCM\n#include "gemm.h"\n#endif\n__device__ int h(int v) { return __shfl_sync(0xffffffff, v, 2); }\n',
+    "p/norm.py": "from quack import rmsnorm\n",
+    "p/model/nvidia/ops.py": "import torch\nassert torch.version.cuda.startswith('13')\n",
+    "tests/test_nvfp4.py": 'from p import LLM\nLLM("nvidia/Llama-3.1-8B-Instruct-NVFP4")\n',
+}  # fmt: skip
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Report:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return audit(tmp_path, Config(jobs=1))
+
+
+def test_sources_that_need_a_header_of_nvidia_are_off_the_amd_path(report: Report) -> None:
+    assert report.already_ported
+    assert [f.path for f in report.findings if f.rule == "sync-mask-32bit"] == ["csrc/plain.cu"]
+    off = {f.path for f in report.insights if f.rule == "sync-mask-32bit"}
+    assert off == {"csrc/fused.cu", "csrc/tile.h"}
+    assert "cutlass" not in {f.rule for f in report.findings}
+    assert all(f.message.startswith("Off the AMD path of this project: ") for f in report.insights if f.path == "csrc/gemm.h")
+
+
+def test_a_library_that_only_code_off_the_path_imports_costs_nothing(report: Report) -> None:
+    assert {f.path for f in report.insights if f.rule == "quack-kernels"} == {"pyproject.toml", "p/norm.py"}
+    assert "quack-kernels" not in {f.rule for f in report.findings}
+    assert all("/nvidia/" not in f.path for f in report.findings)
+
+
+def test_a_script_that_only_tests_is_minor_at_most(report: Report) -> None:
+    assert [f.severity for f in report.findings if f.path.startswith("tests/")] == [Severity.MINOR]
