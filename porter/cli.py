@@ -31,7 +31,8 @@ class _Group(click.Group):
             _fail(str(error), error.hint)
         except KeyboardInterrupt:
             click.echo("porter: interrupted; no report was written", err=True)
-            ctx.exit(INTERRUPTED)
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)  # the workers are dead; waiting for their threads would only add noise
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(DONE)

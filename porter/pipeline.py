@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -45,38 +46,31 @@ def audit(root: Path, config: Config, progress: Progress = lambda *_: None, comm
 def _survey(base: Path, config: Config, ruleset: RuleSet, entries: Iterable[Entry], progress: Progress) -> list[Surveyed]:
     wanted = [e for e in entries if e.kind in SURVEYED and (e.kind != "python" or e.path.endswith("setup.py"))]
     wanted = [e for e in wanted if e.origin in (Origin.OWN, Origin.AMD) or config.include_vendored]
-    out = []
-    for outcome in _over(Auditor, (config, ruleset, base), "survey", wanted, config, progress, "survey"):
-        out.append(outcome.value or Surveyed(outcome.task.path, None))  # the examination names what kills a worker
-    return sorted(out, key=lambda s: s.path)
+    outcomes = _over((config, ruleset, base), "survey", wanted, config, progress)
+    # A file that kills its worker here is named by the examination.
+    return sorted((o.value or Surveyed(o.task.path, None) for o in outcomes), key=lambda survey: survey.path)
 
 
 def _examine(base: Path, config: Config, ruleset: RuleSet, index: Any, entries: Iterable[Entry], progress: Progress) -> list[Examined]:
-    out = []
     entries = list(entries)
-    for outcome in _over(
-        Auditor,
-        (config, ruleset, base, index, origin.own_modules([e.path for e in entries if e.origin is Origin.OWN])),
-        "examine",
-        entries,
-        config,
-        progress,
-        "examine",
-    ):
-        entry = outcome.task
-        dead = Examined(
-            entry.path, entry.kind, entry.origin, 0, 0.0, problems=(Problem("parse", entry.path, 0, outcome.death),), counted=False
-        )
-        out.append(dead if outcome.death else outcome.value)
-    return sorted(out, key=lambda one: one.path)
+    modules = origin.own_modules([entry.path for entry in entries if entry.origin is Origin.OWN])
+    outcomes = _over((config, ruleset, base, index, modules), "examine", entries, config, progress)
+    return sorted((_dead(o.task, o.death) if o.death else o.value for o in outcomes), key=lambda one: one.path)
 
 
-def _over(
-    make: Callable[..., Any], args: tuple[Any, ...], method: str, tasks: list[Entry], config: Config, progress: Progress, stage: str
-) -> Iterable[workers.Outcome]:
+def _dead(entry: Entry, words: str) -> Examined:
+    problem = Problem("parse", entry.path, 0, words)
+    return Examined(entry.path, entry.kind, entry.origin, 0, 0.0, problems=(problem,), counted=False)
+
+
+def _over(args: tuple[Any, ...], method: str, tasks: list[Entry], config: Config, progress: Progress) -> list[workers.Outcome]:
+    """What every file gave, with progress in bytes; the workers end with this function, whatever ends it."""
     done, total = 0, sum(task.size for task in tasks)
-    progress(stage, 0, total)
-    for outcome in workers.run(make, args, method, tasks, lambda task: task.size, config.jobs):
-        done += outcome.task.size
-        progress(stage, done, total)
-        yield outcome
+    progress(method, 0, total)
+    out = []
+    with contextlib.closing(workers.run(Auditor, args, method, tasks, lambda task: task.size, config.jobs)) as outcomes:
+        for outcome in outcomes:
+            out.append(outcome)
+            done += outcome.task.size
+            progress(method, done, total)
+    return out

@@ -6,7 +6,7 @@ import contextlib
 import multiprocessing
 import resource
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ _STATE: dict[str, Any] = {}
 def _start(make: Callable[..., Any], args: tuple[Any, ...]) -> None:
     """Set a worker up: Ctrl-C is the parent's business, memory has a limit, and the shared state is made once."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     with contextlib.suppress(ValueError, OSError):
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if hard < 0 else min(MEMORY_BYTES, hard), hard))
@@ -60,7 +61,7 @@ def chunks(tasks: Iterable[Any], size: Callable[[Any], int]) -> list[list[Any]]:
 
 def run(
     make: Callable[..., Any], args: tuple[Any, ...], method: str, tasks: Iterable[Any], size: Callable[[Any], int], jobs: int
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     """Outcome of every task, as they come. ``make(*args)`` gives each worker the object whose ``method`` takes a task.
 
     With jobs 0 all runs in this process. A worker that dies or hangs has its chunk's tasks run again, each alone.
@@ -71,10 +72,10 @@ def run(
         for task in tasks:
             yield Outcome(task, getattr(made, method)(task))
         return
-    left = chunks(tasks, size)
     suspects: list[Any] = []
-    with _pool(make, args, jobs) as pool:
-        pending = {pool.submit(_work, method, chunk): chunk for chunk in left}
+    pool = _pool(make, args, jobs)
+    try:
+        pending = _submit(pool, method, chunks(tasks, size))
         while pending:
             done, _ = wait(pending, timeout=SILENCE_SECONDS, return_when=FIRST_COMPLETED)
             if not done:
@@ -82,8 +83,20 @@ def run(
                 done = set(pending)
             for future in done:
                 yield from _collect(future, pending.pop(future), suspects)
+    finally:  # also when the user interrupts: nobody waits for what is still queued
+        _kill(pool)
+        pool.shutdown(wait=False, cancel_futures=True)
     for task in suspects:
         yield _alone(make, args, method, task)
+
+
+def _submit(pool: ProcessPoolExecutor, method: str, bundles: list[list[Any]]) -> dict[Future[list[Any]], list[Any]]:
+    """Hand the bundles out; Ctrl-C waits until the workers have been started, lest it hit one that does not ignore it yet."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return {pool.submit(_work, method, bundle): bundle for bundle in bundles}
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _collect(future: Future[list[Any]], chunk: list[Any], suspects: list[Any]) -> Iterator[Outcome]:

@@ -21,10 +21,8 @@ def ruleset() -> rules.RuleSet:
 
 def need_tool(*names: str) -> str:
     """The first program of the names that exists; skips the test with a message, or fails it where tools are required."""
-    for name in names:
-        if found := shutil.which(name):
-            return found
-    missing(f"needs {' or '.join(names)}, which is not on this machine")
+    found = next(filter(None, map(shutil.which, names)), None)
+    return found or missing(f"needs {' or '.join(names)}, which is not on this machine")
 
 
 def missing(words: str) -> NoReturn:

@@ -172,7 +172,10 @@ def test_ctrl_c_ends_with_one_line_and_no_report(tmp_path: Path) -> None:
         [*PORTER, "scan", str(tmp_path), "--jobs", "2", "--output", str(target)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
-    time.sleep(1.5)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    deadline = time.monotonic() + 20
+    while not children.read_text().split() and time.monotonic() < deadline:  # the workers run
+        time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, words = process.communicate(timeout=20)
     assert process.returncode == 130
