@@ -15,6 +15,7 @@ from porter.parse.guards import SourceGuards
 
 CXX_KINDS = ("cuda", "cxx")
 MAX_ENTRIES = 20_000  # of each sort a file may give
+_UNSAFE_ATOMICS = "-munsafe-fp-atomics"
 _FLAG = re.compile(r"-D\s*([A-Za-z_]\w*)(?:=(.*))?\Z")
 _LAUNCHERS = {  # place of the kernel, of the grid and of the block among the arguments
     "cudaLaunchKernel": (0, 1, 2), "cudaLaunchCooperativeKernel": (0, 1, 2), "hipLaunchKernelGGL": (0, 1, 2), "hipLaunchKernel": (0, 1, 2),
@@ -78,7 +79,7 @@ class Launch(msgspec.Struct, frozen=True, gc=False):
 
 
 class Flag(msgspec.Struct, frozen=True, gc=False):
-    """A -D of a build file."""
+    """A -D of a build file, or the flag for unsafe floating-point atomics."""
 
     name: str
     text: str
@@ -133,7 +134,10 @@ def _skipped_includes(parsed: Parsed) -> tuple[str, ...]:
 
 
 def _flag(fact: Fact) -> Flag | None:
-    match = _FLAG.match(fact.name.strip("\"' "))
+    text = fact.name.strip("\"' ")
+    if text == _UNSAFE_ATOMICS:
+        return Flag(text, "1", fact.span.line, fact.live)
+    match = _FLAG.match(text)
     return Flag(match.group(1), (match.group(2) or "1").strip("\"'"), fact.span.line, fact.live) if match else None
 
 

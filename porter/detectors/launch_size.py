@@ -22,17 +22,29 @@ CEIL = re.compile(
 CAPPED = re.compile(r"\b(?:std::)?min\b|MAX_|max_|\bclamp\b|_CAP|kMax|65535|INT_MAX|GET_BLOCKS", re.IGNORECASE)
 WIDE = re.compile(r"\b(?:int64_t|uint64_t|size_t|ssize_t|ptrdiff_t|long|index_t64|IndexType64)\b")
 STRIDES = re.compile(rb"\bgridDim\s*\.")
+# A number that counts threads over all blocks: `i = blockIdx.x * blockDim.x + threadIdx.x`, casts and order aside.
+GLOBAL_ID = re.compile(rb"\b([A-Za-z_]\w*)\s*[={](?=[^;]{0,200}\bblockIdx\b)(?=[^;]{0,200}\bthreadIdx\b)")
+GUARD = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:>=|<=|<|>)\s*([A-Za-z_]\w*)")
+LIKELY = "launch-of-64bit-count"
+VAGUE = "launch-over-4g-threads"
 
 
 def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
-    """One hit of launch-over-4g-threads a file, at the first launch that fits, with the number of them."""
-    found = [(fact, name) for fact in parsed.facts if fact.kind == "launch" and fact.args for name in _unbounded(parsed, fact)]
-    if not found:
-        return []
+    """One hit of each rule a file, at the first launch that fits, with the number of them."""
+    found: dict[str, list[tuple[Fact, str]]] = {}
+    for fact in parsed.facts:
+        if fact.kind == "launch" and fact.args:
+            for name in _unbounded(parsed, fact):
+                found.setdefault(LIKELY if _leaves_early(parsed, fact.name) else VAGUE, []).append((fact, name))
+    return [_hit(rule, places_found) for rule, places_found in found.items()]
+
+
+def _hit(rule: str, found: list[tuple[Fact, str]]) -> Hit:
     fact, name = found[0]
     more = f", as in {len(found) - 1} more launches here" if len(found) > 1 else ""
-    message = f"{fact.name} gets one thread for each of {name}, a 64-bit count without a cap{more}"
-    return [Hit("launch-over-4g-threads", fact.span, message, "64-bit grid", confidence=Confidence.LOW)]
+    how = "; the kernel only leaves early past the end" if rule == LIKELY else ""
+    message = f"{fact.name} gets one thread for each of {name}, a 64-bit count without a cap{more}{how}"
+    return Hit(rule, fact.span, message, "64-bit grid", confidence=Confidence.MEDIUM if rule == LIKELY else Confidence.LOW)
 
 
 def _unbounded(parsed: Parsed, fact: Fact) -> list[str]:
@@ -50,13 +62,34 @@ def _unbounded(parsed: Parsed, fact: Fact) -> list[str]:
     return [name] if _is_wide(function, name) else []
 
 
+def _kernel(parsed: Parsed, name: str) -> Any:
+    """The kernel of that name, where it is in this file; else None."""
+    last = name.rpartition("::")[2]
+    for node in places.nodes(parsed.tree.root_node, ("function_definition",)):
+        if places.is_kernel(parsed, node) and places.name_of(parsed, node) == last:
+            return node
+    return None
+
+
 def _strides(parsed: Parsed, kernel: str) -> bool:
     """Whether the kernel of that name, if it is in this file, walks in steps of the grid."""
-    last = kernel.rpartition("::")[2].encode()
-    for node in places.nodes(parsed.tree.root_node, ("function_definition",)):
-        text = node.text or b""
-        if last in places.head(parsed, node) and b"__global__" in places.head(parsed, node):
-            return STRIDES.search(text) is not None
+    node = _kernel(parsed, kernel)
+    return node is not None and STRIDES.search(node.text or b"") is not None
+
+
+def _leaves_early(parsed: Parsed, kernel: str) -> bool:
+    """Whether the kernel counts its threads over the whole grid and asks only once if its number is past the end."""
+    node = _kernel(parsed, kernel)
+    if node is None or b"blockIdx" not in (node.text or b""):
+        return False
+    body = node.child_by_field_name("body")
+    ids = {match[1] for match in GLOBAL_ID.finditer(node.text)}
+    for branch in body.named_children if body is not None else ():
+        if branch.type == "if_statement":
+            condition = branch.child_by_field_name("condition")
+            names = GUARD.findall(condition.text or b"") if condition is not None else []
+            if any(first in ids or second in ids for first, second in names):
+                return True
     return False
 
 

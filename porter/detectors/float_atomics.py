@@ -1,0 +1,92 @@
+"""Floating-point atomicAdd on MI200: a slow loop by default, lost sums where the flag for unsafe atomics meets managed memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from porter.config import Config
+from porter.detectors import places
+from porter.model import Confidence, Fact, Hit, Live, Related
+from porter.parse import Parsed
+
+if TYPE_CHECKING:
+    from porter.link import Index
+
+KINDS = ("cuda", "cxx")
+UNSAFE_FLAG = "-munsafe-fp-atomics"
+ADD = frozenset(("atomicAdd", "gpuAtomicAdd"))
+UNSAFE = "unsafeAtomicAdd"
+MANAGED = frozenset(("cudaMallocManaged", "hipMallocManaged"))
+FLOAT = re.compile(r"\b(?:float|double)\b(?!\d)")
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
+    """Hits of float-atomic-on-mi200, one a file, and of unsafe-atomic-on-managed-memory."""
+    if b"tomicAdd" not in parsed.file.data or parsed.tree is None:
+        return []
+    sums = list(_sums(parsed))
+    if not sums:
+        return []
+    is_unsafe = bool(getattr(index, "flags", {}).get(UNSAFE_FLAG))
+    found = list(_on_managed_memory(parsed, [one for one in sums if is_unsafe or one[0].name == UNSAFE]))
+    safe = [one for one in sums if one[0].name != UNSAFE]
+    if is_unsafe or not safe:
+        return found
+    fact, name, _ = safe[0]
+    more = f", and {len(safe) - 1} more in this file" if len(safe) > 1 else ""
+    return [*found, Hit("float-atomic-on-mi200", fact.span, f"atomicAdd on {name}, floating point in global memory{more}", "atomicAdd")]
+
+
+def _sums(parsed: Parsed) -> Iterator[tuple[Fact, str, Any]]:
+    """Each atomicAdd on a float or double that a pointer parameter leads to: the call, the parameter, the function."""
+    for fact in parsed.facts:
+        if fact.kind != "call" or fact.name.rpartition("::")[2] not in {*ADD, UNSAFE} or not fact.args or fact.live is Live.NO:
+            continue
+        names = NAME.findall(fact.args[0])
+        function = places.function_at(parsed, fact.span) if names else None
+        if function is None:
+            continue
+        text = dict(_listed(function)).get(names[0], "")
+        if "*" in text and FLOAT.search(text):
+            yield fact, names[0], function
+
+
+def _listed(function: Any) -> list[tuple[str, str]]:
+    """Name and text of each parameter of a function, in order."""
+    node = function.child_by_field_name("declarator")
+    for _ in range(8):
+        if node is None or node.type == "function_declarator":
+            break
+        node = node.child_by_field_name("declarator")
+    listed = node.child_by_field_name("parameters") if node is not None else None
+    out = []
+    for child in listed.named_children if listed is not None else ():
+        text = (child.text or b"").decode("utf-8", "replace")
+        names = NAME.findall(text.partition("=")[0])
+        out.append((names[-1] if names else "", text))
+    return out
+
+
+def _on_managed_memory(parsed: Parsed, sums: list[tuple[Fact, str, Any]]) -> Iterator[Hit]:
+    """Managed pointers that a launch hands to a kernel which sums into them."""
+    summed = {(places.name_of(parsed, function), _place(function, name)): fact for fact, name, function in sums}
+    launches = [fact for fact in parsed.facts if fact.kind == "launch" and fact.live is not Live.NO]
+    for fact in parsed.facts:
+        if fact.kind != "call" or fact.name.rpartition("::")[2] not in MANAGED or not fact.args:
+            continue
+        names = NAME.findall(re.sub(r"\([^()]*\*\s*\)", "", fact.args[0]))
+        for launch in launches if names else ():
+            handed = [part.strip() for part in launch.detail.get("arguments", "").split(",")]
+            for place, argument in enumerate(handed):
+                add = summed.get((launch.name.rpartition("::")[2], place))
+                if argument == names[-1] and add is not None:
+                    related = (Related(parsed.file.path, add.span.line, "the atomicAdd"),)
+                    message = f"{names[-1]} is managed memory, and {launch.name} adds to it with atomicAdd"
+                    yield Hit("unsafe-atomic-on-managed-memory", fact.span, message, names[-1], confidence=Confidence.HIGH, related=related)
+
+
+def _place(function: Any, name: str) -> int:
+    return next((place for place, (own, _) in enumerate(_listed(function)) if own == name), -1)
