@@ -15,6 +15,7 @@ import click
 from porter import catalog, pipeline, rules
 from porter.cli import main as porter_command
 from porter.config import Config
+from porter.hipify import api
 from porter.render import html, json, markdown
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,7 +29,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield ROOT / "rules/schema.json", catalog.schema_of_rules()
     yield ROOT / "README.md", HELP_BLOCK.sub(lambda m: m[1] + scan_help() + m[2], (ROOT / "README.md").read_text(encoding="utf-8"))
     for name in sorted(path.name for path in (ROOT / "fixtures/repos").iterdir() if path.is_dir()):
-        report = pipeline.audit(ROOT / "fixtures/repos" / name, Config(jobs=0), command=f"porter scan {name}")
+        report = pipeline.audit(ROOT / "fixtures/repos" / name, Config(jobs=0, rocm=list(api.rocm_versions())[-1]), command=f"porter scan {name}")
         for ending, renderer in (("html", html), ("json", json), ("md", markdown)):
             yield ROOT / "reports" / name / f"report.{ending}", renderer.render(report)
 
