@@ -16,6 +16,7 @@ CHUNK_FILES = 64
 SILENCE_SECONDS = 120.0  # no chunk finished for so long: a worker hangs
 ALONE_SECONDS = 60.0
 MEMORY_BYTES = 6 * 2**30
+WINDOW = 3  # bundles a worker that are handed out ahead; what a broken pool held is run again, file by file
 
 
 class Outcome(NamedTuple):
@@ -73,10 +74,21 @@ def run(
             yield Outcome(task, getattr(made, method)(task))
         return
     suspects: list[Any] = []
-    pool = _pool(make, args, jobs)
+    left = chunks(tasks, size)[::-1]
+    while left:  # a pool that breaks is replaced, and only what it was busy with is suspect
+        yield from _drain(_pool(make, args, jobs), method, left, suspects, WINDOW * jobs)
+    for task in suspects:
+        yield _alone(make, args, method, task)
+
+
+def _drain(pool: ProcessPoolExecutor, method: str, left: list[list[Any]], suspects: list[Any], window: int) -> Iterator[Outcome]:
+    """Work bundles off, the last of ``left`` first, until none is left or the pool breaks; few are handed out at a time."""
+    pending: dict[Future[list[Any]], list[Any]] = {}
+    before = len(suspects)
     try:
-        pending = _submit(pool, method, chunks(tasks, size))
-        while pending:
+        while pending or (left and len(suspects) == before):
+            if len(suspects) == before:
+                _submit(pool, method, left, pending, window, suspects)
             done, _ = wait(pending, timeout=SILENCE_SECONDS, return_when=FIRST_COMPLETED)
             if not done:
                 _kill(pool)
@@ -86,15 +98,21 @@ def run(
     finally:  # also when the user interrupts: nobody waits for what is still queued
         _kill(pool)
         pool.shutdown(wait=False, cancel_futures=True)
-    for task in suspects:
-        yield _alone(make, args, method, task)
 
 
-def _submit(pool: ProcessPoolExecutor, method: str, bundles: list[list[Any]]) -> dict[Future[list[Any]], list[Any]]:
-    """Hand the bundles out; Ctrl-C waits until the workers have been started, lest it hit one that does not ignore it yet."""
+def _submit(
+    pool: ProcessPoolExecutor, method: str, left: list[list[Any]], pending: dict[Future[list[Any]], list[Any]], window: int, lost: list[Any]
+) -> None:
+    """Hand bundles out; Ctrl-C waits until the workers have been started, lest it hit one that does not ignore it yet."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return {pool.submit(_work, method, bundle): bundle for bundle in bundles}
+        while left and len(pending) < window:
+            bundle = left.pop()
+            try:
+                pending[pool.submit(_work, method, bundle)] = bundle
+            except BrokenProcessPool:
+                lost += bundle
+                return
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
