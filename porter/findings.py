@@ -12,11 +12,12 @@ import msgspec
 
 from porter.config import Config
 from porter.examine import Examined
-from porter.model import Action, Finding, Hit, Hours, Live, Rule, Severity
+from porter.model import Action, Confidence, Finding, Hit, Hours, Live, Rule, Severity
 from porter.rules import RuleSet, applies
 
 PYTHON_KINDS = frozenset({"python", "cython", "notebook"})
 CODE_KINDS = PYTHON_KINDS | {"cuda", "cxx"}
+GUARDS = frozenset({"arch-guard", "python-api"})
 TESTS = re.compile(r"(\A|/)(tests?|testing|unit_tests|benchmarks?)/")
 
 
@@ -44,7 +45,7 @@ def assemble(
             elif hit.optional:
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))
             else:
-                findings.append(_finding(rule, hit, one, targets, rule.category))
+                findings.append(_finding(rule, hit, one, targets, rule.category, ported))
     return _ordered(findings), _ordered(insights)
 
 
@@ -68,10 +69,15 @@ def _unused_libraries(examined: list[Examined], ruleset: RuleSet, off_path: froz
     return frozenset(rule for rule, matters in used.items() if not matters)
 
 
-def _severity(rule: Rule, one: Examined) -> Severity:
-    """The rule's; at most minor in scripts that only test or measure, since nobody's product stops with them."""
+def _severity(rule: Rule, hit: Hit, one: Examined, ported: bool) -> Severity:
+    """The rule's; at most minor in scripts that only test or measure, since nobody's product stops with them.
+
+    So are doubtful hits on guards and vendor tests in a project that builds for AMD: what stops it there would be known.
+    """
     is_side = one.kind not in ("cuda", "cxx") and TESTS.search(one.path)
-    return min(rule.severity, Severity.MINOR) if is_side else rule.severity
+    confidence = hit.confidence or rule.confidence
+    is_doubtful = confidence is Confidence.LOW or (confidence is Confidence.MEDIUM and rule.category in GUARDS)
+    return min(rule.severity, Severity.MINOR) if is_side or (ported and is_doubtful) else rule.severity
 
 
 def _targets(rule: Rule, hit: Hit, config: Config) -> tuple[str, ...]:
@@ -82,16 +88,16 @@ def _targets(rule: Rule, hit: Hit, config: Config) -> tuple[str, ...]:
     return tuple(t for t in asked if any(fnmatch.fnmatchcase(t, glob) for glob in hit.targets))
 
 
-def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], category: str) -> Finding:
+def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], category: str, ported: bool = False) -> Finding:
     work = category == rule.category and not rule.is_insight
     message = f"{rule.title}: {hit.message}" if hit.message else rule.title
     if category == "already-ported":
-        message = f"{'Not in the build for AMD' if hit.live is Live.NO else 'Off the AMD path of this project'}: {message}"
+        message = f"{hit.unread or 'Not in the build for AMD' if hit.live is Live.NO else 'Off the AMD path of this project'}: {message}"
     elif hit.optional:
         message += " (optional: the program goes on without it; its use is found at the calls)"
     span = hit.span
     return Finding(
-        rule=rule.id, category=category, severity=_severity(rule, one) if work else Severity.INFO,
+        rule=rule.id, category=category, severity=_severity(rule, hit, one, ported) if work else Severity.INFO,
         confidence=hit.confidence or rule.confidence, action=rule.action if work else Action.NONE, path=one.path,
         line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
         snippet=one.snippets.get(span.line, ""), message=message, replacement=rule.replacement if work else None,

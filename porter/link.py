@@ -49,11 +49,13 @@ class Index:
                 if flag.live is not Live.NO:
                     self.flags[flag.name].append(flag.text)
         self._reach: dict[str, tuple[str, ...]] = {}
+        self._values: dict[tuple[str, str], Value] = {}
         cmake = [(path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake"]
         self.dead_cmake = cmake_includes.dead(cmake)
         self.dead_cmake_functions = cmake_includes.dead_functions(cmake, self.dead_cmake)
         self.shims = {
-            name: frozenset(path for path, m in found if m.live is Live.YES and m.nvidia is Live.NO) for name, found in self.macros.items()
+            name: frozenset(path for path, m in found if m.live is not Live.NO and m.nvidia is Live.NO)
+            for name, found in self.macros.items()
         }
         self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)
 
@@ -100,8 +102,15 @@ class Index:
         return evaluate(text, lambda name: self._value(name, from_path, depth + 1))
 
     def _value(self, name: str, from_path: str, depth: int) -> Value:
-        if depth > MAX_DEPTH:
-            return UNKNOWN
+        key = (name, from_path)
+        if key not in self._values:
+            if depth > MAX_DEPTH:
+                return UNKNOWN
+            self._values[key] = UNKNOWN  # a name that means itself ends here
+            self._values[key] = self._worked_out(name, from_path, depth)
+        return self._values[key]
+
+    def _worked_out(self, name: str, from_path: str, depth: int) -> Value:
         if name in self.given:
             return self._fold(self.given[name], from_path, depth)
         last = name.rpartition("::")[2]

@@ -144,3 +144,9 @@ def test_skimmed_headers_are_surveyed() -> None:
 def test_an_index_crosses_processes() -> None:
     index = pickle.loads(pickle.dumps(index_of(FILES)))
     assert index.constant("WARP_SIZE", "src/kernel.cu") == 64
+
+
+def test_a_shim_below_an_option_counts() -> None:
+    header = "#ifdef USE_GPU\n#if defined(__HIP_PLATFORM_AMD__)\n#define atomicAdd_block atomicAdd\n#endif\n#endif\n"
+    index = index_of({"shim.h": header, "k.cu": '#include "shim.h"\n__global__ void k(int* p) { atomicAdd_block(p, 1); }\n'})
+    assert index.shimmed("k.cu") == {"atomicAdd_block"}

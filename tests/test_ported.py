@@ -57,3 +57,12 @@ def test_a_library_that_only_code_off_the_path_imports_costs_nothing(report: Rep
 
 def test_a_script_that_only_tests_is_minor_at_most(report: Report) -> None:
     assert [f.severity for f in report.findings if f.path.startswith("tests/")] == [Severity.MINOR]
+
+
+def test_doubtful_guards_are_minor_where_the_amd_build_runs(tmp_path: Path) -> None:
+    files = FILES | {"csrc/view.h": "#ifdef CHECKED\n#ifdef __CUDA_ARCH__\n#define FAIL(x) trap(x)\n#else\n#define FAIL(x) stop(x)\n#endif\n#endif\n"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = [f for f in audit(tmp_path, Config(jobs=1)).findings if f.path == "csrc/view.h"]
+    assert [(f.rule, f.severity) for f in found] == [("cuda-arch-device-pass", Severity.MINOR)]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 KINDS = ("cuda", "cxx")
 MAX_RELATED = 5
+MAX_SPECIALISATION = 4000  # characters
+SPECIALISATION = re.compile(r"\s*template\s*<[^<>]*>\s*(?:struct|class)\s+\w+\s*<")
 STOPS = re.compile(
     r"\b(?:__trap|__builtin_trap|trap|assert|abort|static_assert|\w*NOT_IMPLEMENTED\w*|\w*UNREACHABLE\w*|__assert_fail|assertm)\b"
 )
@@ -97,8 +99,13 @@ def _rule(parsed: Parsed, code: Code, group: Group, function: Any, is_arch: bool
     if _is_pass_test(group) and (_essence(ours) or code.directives_of(group.amd)):
         return "cuda-arch-device-pass"
     if not _essence(ours) and not code.directives_of(group.amd):
-        return "cuda-arch-missing-code"
+        return "cuda-arch-fallback" if function is None and _only_specialises(theirs) else "cuda-arch-missing-code"
     return "cuda-arch-fallback"
+
+
+def _only_specialises(text: str) -> bool:
+    """Whether code at file level is one specialisation of a class template: without it the general template does the work."""
+    return len(text) <= MAX_SPECIALISATION and SPECIALISATION.match(text) is not None and text.count("template") == 1
 
 
 def _essence(text: str) -> str:

@@ -8,7 +8,7 @@ from porter.flow.event import Function
 from porter.flow.expr import Expr, walk
 from porter.flow.names import WIDTH_NAME
 from porter.flow.unit import Definition, Unit, parse_expression, unit_of
-from porter.flow.values import OTHER, Value
+from porter.flow.values import OTHER, WARP, Value
 from porter.link import Index
 from porter.model import Live, Span
 from porter.parse import Parsed
@@ -80,6 +80,7 @@ class Program:
             return OTHER
         self._busy.add(name)
         made = OTHER
+        widths: set[int] = set()
         for env in self.named(name):
             for event in env.function.events:
                 if event.value is None or not env.live(event.line):
@@ -89,6 +90,10 @@ class Program:
                     bits = number.type_bits(env.function.returns)
                     if value.kind not in ("other", "bool"):
                         made = value.but(bits=bits) if bits and value.kind == "mask" else value
+                    if value.kind == "const" and value.num in (WARP, WAVE):
+                        widths.add(value.num)
+        if len(widths) > 1:  # 64 or 32 by a test for the GPU: the width of the hardware
+            made = Value("hw", 0, via="constant")
         self._busy.discard(name)
         self._returned[name] = made
         return made
