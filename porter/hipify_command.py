@@ -1,10 +1,7 @@
-"""The command `porter hipify`: translates one file to standard output, or a folder to a diff or to a tree of its own."""
+"""The command `porter hipify`: translates one file to standard output, or a folder to a diff, to a tree of its own, or in place."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -12,16 +9,19 @@ from typing import Any
 
 import msgspec
 
+from porter import hipify_write
 from porter.config import Config
-from porter.discover import discover, read_regular
-from porter.errors import InputError, OutputError, ToolError
-from porter.hipify import Conversion, Left, Options, clang, convert, diff, gets_runtime_unasked, perl
+from porter.discover import discover, read_below
+from porter.errors import ConfigError, InputError, ToolError
+from porter.hipify import Conversion, Left, Options, clang, convert, diff, gets_runtime_unasked, perl, torch_build
+from porter.hipify.choices import choices
 from porter.hipify.live import live_lines
 from porter.kinds import kind_of
 from porter.parse.guards import guards_of
-from porter.write import write_whole
+from porter.source_tree import SourceTree
 
 _MOST_NAMES = 20
+_TIMEOUT = 120.0  # seconds that a real hipify may take for one file
 
 
 class _Totals:
@@ -55,13 +55,29 @@ def run(path: str, options: Mapping[str, Any], write: Callable[[bytes], object],
         options.get("roc", False), options.get("miopen", False), options.get("experimental", False),
         options.get("launch", "cuda"), options.get("rocm", "") or "",
     )  # fmt: skip
-    translate = _translator(options, made)
+    chosen = [name for name in ("output", "in_place", "compare", "show_diff") if options.get(name)]
+    if len(chosen) > 1:
+        words = " and ".join("--" + name.replace("show_", "").replace("_", "-") for name in chosen)
+        raise ConfigError(f"{words} exclude each other")
     totals = _Totals()
-    if root.is_dir():
-        _folder(root, options, translate, totals, write)
+    translated = _translated(root, _translator(options, made), totals)
+    if options.get("compare"):
+        _compare(translated, made, options, write, say)
+    elif options.get("in_place"):
+        held = list(translated)  # an engine that fails in the middle leaves everything as it was
+        hipify_write.in_place((_place(root, name), before, after) for name, before, after in held if before != after)
+    elif options.get("output") and root.is_dir():
+        hipify_write.tree(root, Path(options["output"]), translated)
+    elif options.get("output"):
+        for _, _, after in translated:
+            hipify_write.one_file(root, Path(options["output"]), after)
     else:
-        _file(root, options, translate, totals, write)
-    _summary(totals, say)
+        as_diff = root.is_dir() or options.get("show_diff")
+        for name, before, after in translated:
+            write(diff(before, after, name).encode() if as_diff else after)
+    _summary(totals, choices(made).names, say)
+    if root.is_dir():
+        _say_torch(root, say)
     return 1 if options.get("strict") and totals.left else 0
 
 
@@ -70,7 +86,7 @@ Translate = Callable[[str, bytes], tuple[bytes, Conversion]]
 
 def _translator(options: Mapping[str, Any], made: Options) -> Translate:
     """The engine that was asked for, as one function from text to text; porter's own always says what is converted and left."""
-    engine = options.get("engine", "builtin")
+    engine = "builtin" if options.get("compare") else options.get("engine", "builtin")
     program = _program(engine, options) if engine != "builtin" else None
     flags = perl.flags(made)
 
@@ -81,7 +97,7 @@ def _translator(options: Mapping[str, Any], made: Options) -> Translate:
             return done.output, done
         try:
             run_engine = perl.run if engine == "perl" else clang.run
-            return run_engine(program, path, data, 120.0, flags), done
+            return run_engine(program, path, data, _TIMEOUT, flags), done
         except perl.PerlFailed as error:
             raise ToolError(f"{path}: hipify-{engine} {error}", "--engine builtin needs no tool") from error
 
@@ -93,8 +109,21 @@ def _program(engine: str, options: Mapping[str, Any]) -> Path:
     search = tuple(str(options.get(key, "")) for key in ("hipify_path", "env", "path_variable", "rocm_path"))
     found = perl.find(*search) if engine == "perl" else clang.find(*search)
     if found is None:
-        raise ToolError(f"hipify-{engine} is not found", "install ROCm's HIPIFY and put it on PATH, or use --engine builtin")
+        hint = "install ROCm's amdrocm-hipify (hipify-clang before 7.14), or give --hipify PATH; --engine builtin needs no tool"
+        raise ToolError(f"hipify-{engine} is not found", hint)
     return found
+
+
+def _translated(root: Path, translate: Translate, totals: _Totals) -> Iterator[tuple[str, bytes, bytes]]:
+    """Path, text before and text after of every CUDA file; the path is relative to a folder, or the name of the one file."""
+    for path, data in _sources(root) if root.is_dir() else [(root.name, _read(root, 64 * Config().max_bytes))]:
+        output, done = translate(path, data)
+        totals.add(path, done, output != data)
+        yield path, data, output
+
+
+def _place(root: Path, name: str) -> Path:
+    return root / name if root.is_dir() else root.resolve()
 
 
 def _read(path: Path, limit: int) -> bytes:
@@ -109,83 +138,75 @@ def _read(path: Path, limit: int) -> bytes:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _file(path: Path, options: Mapping[str, Any], translate: Translate, totals: _Totals, write: Callable[[bytes], object]) -> None:
-    data = _read(path, 64 * Config().max_bytes)
-    output, done = translate(path.name, data)
-    totals.add(path.name, done, output != data)
-    if options.get("show_diff"):
-        write(diff(data, output, path.name).encode())
-    elif options.get("output"):
-        folder = Path(options["output"])
-        folder.mkdir(parents=True, exist_ok=True)
-        target = folder / path.name
-        if target.exists() and target.samefile(path):
-            raise OutputError(f"{target}: is the input", "porter never overwrites the source; choose another folder")
-        write_whole(target, output)
-    else:
-        write(output)
-
-
 def _sources(root: Path) -> Iterator[tuple[str, bytes]]:
     """Path and bytes of every CUDA file below a folder, vendored ones too: a build needs all of them."""
     config = Config()
     for entry in discover(root, config).entries:
         if entry.kind not in ("cuda", "cxx") or entry.size > config.max_bytes:
             continue
-        data = read_regular(root / entry.path, config.max_bytes)
+        data = read_below(root, entry.path, config.max_bytes)
         if data is not None and (entry.kind == "cuda" or kind_of(entry.path, data) == "cuda"):
             yield entry.path, data
 
 
-def _folder(root: Path, options: Mapping[str, Any], translate: Translate, totals: _Totals, write: Callable[[bytes], object]) -> None:
-    if options.get("output"):
-        _tree(root, Path(options["output"]), translate, totals)
-        return
-    for path, data in _sources(root):
-        output, done = translate(path, data)
-        totals.add(path, done, output != data)
-        write(diff(data, output, path).encode())
+def _compare(
+    translated: Iterator[tuple[str, bytes, bytes]], made: Options, options: Mapping[str, Any], write: Callable[[bytes], object],
+    say: Callable[[str], object],
+) -> None:  # fmt: skip
+    """Writes, file by file, what changes from hipify-perl's output to the built-in engine's."""
+    program = _program("perl", options)
+    same = differ = 0
+    for path, before, ours in translated:
+        try:
+            theirs = perl.run(program, path, before, _TIMEOUT, perl.flags(made))
+        except perl.PerlFailed as error:
+            say(f"{path}: hipify-perl {error}")
+            differ += 1
+            continue
+        words = diff(theirs, ours, path)
+        same, differ = same + (not words), differ + bool(words)
+        lines = words.splitlines()[2:]
+        if words:
+            gone, come = (sum(line.startswith(sign) for line in lines) for sign in "-+")
+            say(f"{path}: {gone} lines only from hipify-perl, {come} only from the built-in engine")
+            write(words.replace("--- a/", "--- hipify-perl/", 1).replace("+++ b/", "+++ builtin/", 1).encode())
+    version = perl.version(program)
+    say(f"{same} files the same, {differ} different; hipify-perl{f' of HIP {version}' if version else ''} is {program}")
 
 
-def _tree(root: Path, target: Path, translate: Translate, totals: _Totals) -> None:
-    """Writes a copy of the folder with its CUDA files translated; it appears whole, by a rename, or not at all."""
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise OutputError(f"{target}: exists and is not an empty folder", "give --output a folder that does not exist yet")
-    inside = target.resolve()
-    if inside == root.resolve() or root.resolve() in inside.parents:
-        raise OutputError(f"{target}: lies inside the folder to translate", "porter never writes into the source")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".porter-hipify-", dir=target.parent) as scratch:
-            copy = Path(scratch) / "tree"
-            shutil.copytree(root, copy, symlinks=True, ignore=_only_files_and_folders)
-            for path, data in _sources(root):
-                output, done = translate(path, data)
-                totals.add(path, done, output != data)
-                if output != data:
-                    write_whole(copy / path, output)
-            os.replace(copy, target)  # noqa: PTH105 - atomic on one file system, which is the point
-    except OSError as error:
-        raise OutputError(f"{target}: cannot be written: {error.strerror or error}", "nothing was written") from error
+def _say_torch(root: Path, say: Callable[[str], object]) -> None:
+    """Tells which files PyTorch's own build translates, where one of the project's Python files builds CUDA extensions."""
+    config = Config()
+    builders: dict[str, bytes] = {}
+    sources: dict[str, bytes] = {}
+    for entry in discover(root, config).entries:
+        if entry.kind in ("python", "cuda", "cxx") and entry.size <= config.max_bytes:
+            data = read_below(root, entry.path, config.max_bytes)
+            if data is not None and (entry.kind != "python" or torch_build.listed_sources(data)):
+                (builders if entry.kind == "python" else sources)[entry.path] = data
+    found = torch_build.translated_by_torch(builders, SourceTree(sources)) if builders else ()
+    if found:
+        say(f"{', '.join(builders)}: on ROCm, PyTorch's build (torch.utils.hipify) translates {len(found)} files by itself:")
+        for path in found[:_MOST_NAMES]:
+            say(f"  {path}")
+        if len(found) > _MOST_NAMES:
+            say(f"  and {len(found) - _MOST_NAMES} more files")
 
 
-def _only_files_and_folders(folder: str, names: list[str]) -> set[str]:
-    """What a copy leaves out: version control's own folder, and pipes and devices, which would block it."""
-    here = Path(folder)
-    return {
-        name for name in names if name == ".git" or not ((here / name).is_symlink() or (here / name).is_file() or (here / name).is_dir())
-    }
-
-
-def _summary(totals: _Totals, say: Callable[[str], object]) -> None:
-    """Tells what was converted and, by name, what was not and what takes its place."""
+def _summary(totals: _Totals, names: Mapping[bytes, Any], say: Callable[[str], object]) -> None:
+    """Tells by name what was converted to what, and what was not and what takes its place."""
     count = sum(totals.converted.values())
     left = sum(totals.left.values())
     files = f"{totals.files} file{'s' * (totals.files != 1)}"
     say(f"{files}, {totals.changed} changed: {count} names converted ({len(totals.converted)} different), {left} left")
+    often = sorted(((name, times) for name, times in totals.converted.items() if name.encode() in names), key=lambda one: (-one[1], one[0]))
+    for name, times in often[:_MOST_NAMES]:
+        say(f"  {name} => {names[name.encode()].target.decode()}: {times}")
+    if len(often) > _MOST_NAMES:
+        say(f"  and {len(often) - _MOST_NAMES} more names converted")
     worst = sorted(totals.left.items(), key=lambda item: (-item[1], item[0]))
     for key, times in worst[:_MOST_NAMES]:
         path, first = totals.first[key]
         say(f"  {first.name} ({times}x, first at {path}:{first.span.line}): {first.reason}{'; ' + first.hint if first.hint else ''}")
     if len(worst) > _MOST_NAMES:
-        say(f"  and {len(worst) - _MOST_NAMES} more names")
+        say(f"  and {len(worst) - _MOST_NAMES} more names left")

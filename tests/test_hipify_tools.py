@@ -12,7 +12,7 @@ import pytest
 from porter import hipify_command
 from porter.config import Config
 from porter.detectors import unsupported_api
-from porter.errors import InputError, OutputError, ToolError
+from porter.errors import ConfigError, InputError, OutputError, ToolError
 from porter.hipify import advice, api, perl
 from porter.hipify.live import live_lines
 from porter.link import link
@@ -211,3 +211,81 @@ def test_an_older_rocm_lacks_more() -> None:
 
 def test_comments_strings_and_members_are_no_uses() -> None:
     assert not hits('// cuGreenCtxCreate\nconst char* s = "cuGreenCtxCreate"; void f() { x.cuGreenCtxCreate(); }\n')
+
+
+def test_in_place_keeps_the_first_text(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_bytes(CUDA)
+    (tmp_path / "a.cu").chmod(0o640)
+    (tmp_path / "plain.cuh").write_bytes(b"int x;\n")
+    for _ in range(2):
+        Output().run(tmp_path, in_place=True)
+        assert (tmp_path / "a.cu").read_bytes() == HIP
+        assert (tmp_path / "a.cu.prehip").read_bytes() == CUDA
+    assert stat.S_IMODE((tmp_path / "a.cu").stat().st_mode) == stat.S_IMODE((tmp_path / "a.cu.prehip").stat().st_mode) == 0o640
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.cu", "a.cu.prehip", "plain.cuh"]
+
+
+def test_in_place_is_all_or_nothing(tmp_path: Path) -> None:
+    for name in ("a.cu", "b.cu"):
+        (tmp_path / name).write_bytes(CUDA)
+    (tmp_path / "b.cu.prehip").mkdir()
+    with pytest.raises(OutputError, match="old text"):
+        try:
+            Output().run(tmp_path, in_place=True)
+        except OutputError as error:
+            raise OutputError(error.hint) from error
+    assert (tmp_path / "a.cu").read_bytes() == CUDA
+
+
+def test_in_place_through_a_link_changes_the_file_it_means(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.cu").write_bytes(CUDA)
+    (tmp_path / "a.cu").symlink_to("real/a.cu")
+    Output().run(tmp_path / "a.cu", in_place=True)
+    assert (tmp_path / "a.cu").is_symlink()
+    assert (tmp_path / "real" / "a.cu").read_bytes() == HIP
+
+
+def test_engines_are_compared_file_by_file(tmp_path: Path) -> None:
+    body = "import sys\nif '-version' in sys.argv: raise SystemExit('HIP version 6.2.1')\n"
+    body += "print(open(sys.argv[-1]).read().replace('cuda_runtime', 'hip/hip_runtime').replace('cudaMalloc', 'hipMallocX'), end='')"
+    program = tool(tmp_path, body)
+    (tmp_path / "a.cu").write_bytes(CUDA)
+    (tmp_path / "b.cuh").write_bytes(b"int x;\n")
+    out = Output()
+    out.run(tmp_path, compare=True, hipify_path=str(program))
+    assert "a.cu: 1 lines only from hipify-perl, 1 only from the built-in engine" in out.lines
+    assert out.lines[1].startswith("1 files the same, 1 different; hipify-perl of HIP 6.2.1")
+    changed = [line for line in out.data.decode().splitlines() if line[0] in "-+"]
+    assert changed[:2] == ["--- hipify-perl/a.cu", "+++ builtin/a.cu"]
+    assert [("hipMallocX" in line, line[0]) for line in changed[2:]] == [(True, "-"), (False, "+")]
+
+
+def test_the_summary_says_what_became_of_names(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_bytes(CUDA)
+    out = Output()
+    out.run(tmp_path / "a.cu")
+    assert "  cudaMalloc => hipMalloc: 1" in out.lines
+
+
+def test_ways_of_output_exclude_each_other(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_bytes(CUDA)
+    with pytest.raises(ConfigError, match="--in-place and --compare|--output and --in-place"):
+        Output().run(tmp_path, in_place=True, output=str(tmp_path / "x"))
+
+
+def test_what_the_build_of_pytorch_translates_is_named(tmp_path: Path) -> None:
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc" / "a.cu").write_bytes(b'#include "a.cuh"\n' + CUDA)
+    (tmp_path / "csrc" / "a.cuh").write_bytes(CUDA)
+    (tmp_path / "csrc" / "bench.cu").write_bytes(CUDA)
+    setup = "from torch.utils.cpp_extension import CUDAExtension\nsources = ['csrc/a.cu']\next = CUDAExtension('x', sources)\n"
+    (tmp_path / "setup.py").write_text(setup + "# csrc/bench.cu\n")
+    out = Output()
+    out.run(tmp_path)
+    at = next(n for n, line in enumerate(out.lines) if "torch.utils.hipify" in line)
+    assert out.lines[at + 1 :] == ["  csrc/a.cu", "  csrc/a.cuh"]
+    (tmp_path / "setup.py").write_text("from torch.utils import cpp_extension\nx = 'csrc/a.cu'\n")
+    out = Output()
+    out.run(tmp_path)
+    assert not any("torch" in line for line in out.lines)
