@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pathspec
 
-from porter import copies, origin
+from porter import copies, ignore, origin
 from porter.config import Config
 from porter.errors import InputError
 from porter.kinds import kind_of
@@ -89,7 +89,7 @@ class _Walk:
         self.exclude = pathspec.GitIgnoreSpec.from_lines(config.exclude)
 
     def run(self) -> None:
-        stack: list[tuple[str, tuple[tuple[str, pathspec.GitIgnoreSpec], ...]]] = [("", ())]
+        stack: list[tuple[str, ignore.Specs]] = [("", ())]
         while stack:
             folder, specs = stack.pop()
             specs = (*specs, *self._ignore_files(folder))
@@ -104,15 +104,14 @@ class _Walk:
 
     def _ignore_files(self, folder: str) -> Iterator[tuple[str, pathspec.GitIgnoreSpec]]:
         for name in IGNORE_FILES:
-            data = read_regular(self.root / folder / name, MAX_IGNORE_BYTES)
+            data = read_below(self.root, f"{folder}/{name}".lstrip("/"), MAX_IGNORE_BYTES)
             if data:
-                try:
-                    yield folder, pathspec.GitIgnoreSpec.from_lines(data.decode("utf-8", "replace").splitlines())
-                except ValueError as error:
-                    where = f"{folder}/{name}".strip("/")
-                    self.problems.append(Problem("discover", where, 0, f"bad ignore pattern: {str(error)[:120]}", matters=False))
+                spec, wrong = ignore.spec_of(data.decode("utf-8", "replace").splitlines())
+                where = f"{folder}/{name}".strip("/")
+                self.problems += [Problem("discover", where, 0, what, matters=False) for what in wrong]
+                yield folder, spec
 
-    def _folder(self, folder: str, specs: tuple[tuple[str, pathspec.GitIgnoreSpec], ...]) -> Iterator[str]:
+    def _folder(self, folder: str, specs: ignore.Specs) -> Iterator[str]:
         try:
             with os.scandir(self.root / folder) as listing:
                 children = sorted(listing, key=lambda item: item.name)
@@ -129,7 +128,7 @@ class _Walk:
             if is_folder:
                 yield path
 
-    def _look(self, child: os.DirEntry[str], path: str, specs: tuple[tuple[str, pathspec.GitIgnoreSpec], ...]) -> bool:
+    def _look(self, child: os.DirEntry[str], path: str, specs: ignore.Specs) -> bool:
         """Take or leave one name of a folder; true for a folder to walk into."""
         name = child.name
         try:
@@ -147,7 +146,7 @@ class _Walk:
         if self.exclude.match_file(shown):
             self._skip(path, "excluded by --exclude")
             return False
-        if _ignored(shown, specs):
+        if ignore.ignored(shown, specs):
             self._skip(path, "ignored by .gitignore or .porterignore")
             return False
         if is_folder:
@@ -162,7 +161,7 @@ class _Walk:
         """A folder called build or env may hold the project's own build scripts; a virtual environment or output does not."""
         marks = ("CMakeCache.txt", "pyvenv.cfg", "PKG-INFO", "lib", "bin", "CMakeFiles", ".ninja_deps")
         name = path.rpartition("/")[2]
-        return name in ("build", "env") and not any((self.root / path / mark).exists() for mark in marks)
+        return name in ("build", "env") and not any(os.path.lexists(self.root / path / mark) for mark in marks)
 
     def _file(self, child: os.DirEntry[str], path: str) -> None:
         status = child.stat(follow_symlinks=False)
@@ -176,7 +175,7 @@ class _Walk:
             self.files.append((path, status.st_size))
 
     def _licence(self, path: str) -> None:
-        data = read_regular(self.root / path, MAX_IGNORE_BYTES) or b""
+        data = read_below(self.root, path, MAX_IGNORE_BYTES) or b""
         words = " ".join(re.sub(r"[^a-z ]+", " ", data.decode("utf-8", "replace").lower()).split())[:4000]
         folder = path.rpartition("/")[0]
         if folder:
@@ -189,9 +188,8 @@ class _Walk:
         if kind_of(path) is None and not os.path.isdir(target):  # noqa: PTH112 - realpath gave a str
             return
         inside = target == str(self.root) or target.startswith(str(self.root) + os.sep)
-        self._skip(
-            path, "symbolic link (its target is scanned where it stands)" if inside else "symbolic link out of the root; not followed"
-        )
+        why = "symbolic link (its target is scanned where it stands)" if inside else "symbolic link out of the root; not followed"
+        self._skip(path, why if os.path.lexists(target) and not os.path.islink(target) else "symbolic link that leads nowhere")  # noqa: PTH114
 
     def _skip(self, path: str, why: str) -> None:
         self.skipped.append(Skipped(path, why))
@@ -245,32 +243,42 @@ def _same_licence(words: str, others: set[str]) -> bool:
     return len(words) < 200 or any(words[:400] == other[:400] or words[200:1200] == other[200:1200] for other in others)
 
 
-def _ignored(path: str, specs: tuple[tuple[str, pathspec.GitIgnoreSpec], ...]) -> bool:
-    """The verdict of the innermost ignore file that has one, as git does it."""
-    for folder, spec in reversed(specs):
-        inner = path[len(folder) + 1 :] if folder else path
-        verdict = spec.check_file(inner).include
-        if verdict is not None:
-            return bool(verdict)
-    return False
-
-
 def _submodules(root: Path) -> frozenset[str]:
-    data = read_regular(root / ".gitmodules", MAX_IGNORE_BYTES) or b""
-    return frozenset(m.strip().decode("utf-8", "replace").strip("/") for m in re.findall(rb"(?m)^\s*path\s*=\s*(.+)$", data))
+    data = read_below(root, ".gitmodules", MAX_IGNORE_BYTES) or b""
+    return frozenset(m.strip().decode("utf-8", "replace").strip("/") for m in re.findall(rb"(?m)^[ \t]*path[ \t]*=[ \t]*(\S.*)$", data))
 
 
 def _printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def read_regular(path: Path, limit: int) -> bytes | None:
+def read_below(root: Path, path: str, limit: int) -> bytes | None:
+    """Same as read_regular for a path below a root; no folder on the way may be a link either, not even one made since the walk."""
+    *folders, name = path.split("/")
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+    try:
+        at = os.open(root, flags & ~os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        for folder in folders:
+            inner = os.open(folder, flags, dir_fd=at)
+            os.close(at)
+            at = inner
+        return read_regular(Path(name), limit, at)
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(at)
+
+
+def read_regular(path: Path, limit: int, folder: int | None = None) -> bytes | None:
     """The bytes of a regular file, never through a link and never waiting on a pipe; None when there is no such file.
 
-    At most ``limit`` bytes are read.
+    At most ``limit`` bytes are read. ``folder`` is an open folder that the path starts from.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
     try:
