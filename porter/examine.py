@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from porter import detect, link, origin
+from porter import detect, link, origin, unread
 from porter.config import Config
-from porter.discover import Entry, read_regular
+from porter.discover import Entry, read_below
 from porter.hipify import api, engine, gets_runtime_unasked, perl
 from porter.hipify.live import live_lines
 from porter.kinds import decode, kind_of, looks_binary
@@ -82,7 +82,7 @@ class Auditor:
         limit = self.config.max_bytes
         if entry.size > limit and entry.kind != "binary":
             return Problem("read", entry.path, 0, f"{entry.size / 2**20:.0f} MiB is over the limit of {limit / 2**20:.0f} MiB; not read")
-        data = read_regular(self.root / entry.path, limit)
+        data = read_below(self.root, entry.path, limit)
         if data is None:
             return Problem("read", entry.path, 0, "cannot be read (permission denied, or gone since the walk)")
         if entry.kind == "binary":
@@ -140,9 +140,12 @@ class Auditor:
             hits = [hit for hit in hits if hit.rule in self.amd_rules]
         if source.sibling or source.path in self.index.unbuilt:
             hits = [msgspec.structs.replace(hit, live=Live.NO) for hit in hits]
+        else:
+            hits = unread.explained(parsed, hits)
         hipified, more = self._hipify(source, parsed)
         return Examined(
-            source.path, source.kind, source.origin, lines, parsed.coverage, tuple(hits), _snippets(source.data, hits),
+            source.path, source.kind, source.origin, lines, parsed.coverage, tuple(hits),
+            {} if source.kind == "binary" else _snippets(source.data, hits),
             tuple(dict.fromkeys([*parsed.problems, *problems, *more])), hipified, self._kernels(parsed),
             amd_signs=_amd_signs(parsed),
         )  # fmt: skip

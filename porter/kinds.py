@@ -24,7 +24,7 @@ CXX_SUFFIXES = (
     ".cpp.in",
     ".cc.in",
 )
-BINARY_SUFFIXES = (".cubin", ".fatbin", ".engine", ".plan", ".so", ".trt", ".a", ".whl", ".dll")
+BINARY_SUFFIXES = (".cubin", ".fatbin", ".engine", ".plan", ".so", ".trt", ".a", ".whl", ".dll", ".safetensors")
 BY_NAME = (
     (
         re.compile(r"(constraints|requirements|requires|deps)[^/]*\.(txt|in)\Z|[^/]*[-_.](requirements|constraints)\.(txt|in)\Z"),
@@ -45,7 +45,7 @@ BY_NAME = (
 BY_SUFFIX = {
     ".py": "python", ".pyi": "python", ".pyx": "cython", ".pxd": "cython", ".ipynb": "notebook", ".ptx": "ptx",
     ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml", ".sh": "shell", ".bash": "shell", ".slurm": "shell",
-    ".sbatch": "shell",
+    ".sbatch": "shell", ".pbtxt": "pbtxt", ".tf": "hcl", ".hcl": "hcl", ".tfvars": "hcl",
 }  # fmt: skip
 PYTHON_IN_FOLDER = re.compile(r"(^|/)requirements/[^/]+\.(txt|in)\Z")
 CUDA_SIGN = re.compile(

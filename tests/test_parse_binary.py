@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import struct
 
 import pytest
 
-from porter.model import SourceFile
+from porter.model import Live, SourceFile
 from porter.parse import binary
 from porter.parse.elf import needed_libraries, section_names
 
@@ -61,3 +62,38 @@ def test_wrong_offsets_are_survived(at: int) -> None:
     data[at] = 0xFF
     binary.parse(SourceFile("x.so", "binary", bytes(data)))
     binary.parse(SourceFile("x.so", "binary", bytes(data[: at + 4])))
+
+
+def safetensors(header: dict[str, object], length: int | None = None) -> bytes:
+    """A file with this header and eight bytes of weights; ``length`` may lie about the header's."""
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + b"\0" * 8
+
+
+def test_safetensors_headers_tell_narrow_formats_and_nvfp4() -> None:
+    plain = {"w.weight": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}
+    assert names("m.safetensors", safetensors(plain)) == {".safetensors"}
+    eight = {"__metadata__": {"format": "pt"}, "w.weight": {"dtype": "F8_E4M3", "shape": [4], "data_offsets": [0, 4]}}
+    assert names("m.safetensors", safetensors(eight)) == {".safetensors", "safetensors:F8_E4M3"}
+    four = {
+        "w.weight": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]},
+        "w.weight_scale": {"dtype": "F8_E4M3", "shape": [1], "data_offsets": [4, 5]},
+        "w.weight_scale_2": {"dtype": "F32", "shape": [1], "data_offsets": [5, 9]},
+    }
+    assert names("m.safetensors", safetensors(four)) == {".safetensors", "safetensors:F8_E4M3", "safetensors:nvfp4"}
+
+
+@pytest.mark.parametrize("data", [b"", b"version https://git-lfs", b"\xff" * 64, safetensors({"a": 1}, 2**40), safetensors({"a": []})[:12]])
+def test_safetensors_that_are_none_say_nothing(data: bytes) -> None:
+    assert names("m.safetensors", data) == {".safetensors"}
+
+
+def test_a_wheel_is_a_dependency_by_its_name() -> None:
+    wheel = "wheels/torch-2.8.0+cu128-cp312-cp312-manylinux_2_28_x86_64.whl"
+    facts = binary.parse(SourceFile(wheel, "binary", b"PK\3\4")).facts
+    assert [(fact.kind, fact.name, fact.detail.get("specifier", ""), fact.live) for fact in facts] == [
+        ("binary", ".whl", "", Live.YES),
+        ("requirement", "torch", "==2.8.0+cu128", Live.YES),
+    ]
+    assert binary.parse(SourceFile("x-1.0-cp312-cp312-win_amd64.whl", "binary", b"PK\3\4")).facts[1].live is Live.NO
+    assert len(binary.parse(SourceFile("notawheel.whl", "binary", b"")).facts) == 1

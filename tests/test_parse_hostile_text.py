@@ -13,7 +13,7 @@ from porter.parse.requirement_line import marker_live, name_in_url, read_require
 
 KINDS = (
     "requirements", "pyproject", "setup-cfg", "pipfile", "python-lock", "conda", "cmake", "make", "bazel", "meson", "docker", "yaml",
-    "json", "toml", "shell", "jenkins", "binary",
+    "json", "toml", "shell", "jenkins", "pbtxt", "hcl", "binary",
 )  # fmt: skip
 PATHS = {"json": "config.json", "toml": "Cargo.toml", "python-lock": "uv.lock"}
 N = 60_000

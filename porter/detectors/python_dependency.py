@@ -10,7 +10,7 @@ from porter.config import Config
 from porter.model import Fact, Hit, Live, Related
 from porter.parse import MODULE_OF_KIND, Parsed
 
-KINDS = tuple(kind for kind in MODULE_OF_KIND if kind not in ("cuda", "cxx", "ptx", "binary"))
+KINDS = tuple(kind for kind in MODULE_OF_KIND if kind not in ("cuda", "cxx", "ptx"))
 MANIFESTS = frozenset(("requirements", "pyproject", "setup-cfg", "pipfile", "python-lock", "conda"))
 NEED = ("requirement", "conda_package")
 MAX_RELATED = 40

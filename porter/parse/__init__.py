@@ -64,6 +64,8 @@ MODULE_OF_KIND = {
     "toml": "toml",
     "shell": "shell",
     "jenkins": "shell",
+    "pbtxt": "pbtxt",
+    "hcl": "hcl",
     "binary": "binary",
 }
 

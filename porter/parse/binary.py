@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from porter.model import SourceFile
-from porter.parse import Parsed
+from porter.model import Live, SourceFile
+from porter.parse import Parsed, safetensors
 from porter.parse.elf import needed_libraries, section_names
+from porter.parse.requirement_line import name_in_url
 from porter.parse.sheet import Sheet
 
 _SUFFIXES = tuple(
     f".{ending}"
-    for ending in ("cubin", "fatbin", "engine", "plan", "trt", "whl", "ptx", "onnx", "so", "a", "hsaco", "co", "mxr", "nsys-rep", "ncu-rep")
+    for ending in "cubin fatbin engine plan trt whl ptx onnx so a hsaco co mxr nsys-rep ncu-rep safetensors".split()
 )
 _ARCHIVE_MARKS = (".nv_fatbin", ".hip_fatbin", "__nv_relfatbin")
 _ELF = b"\x7fELF"
@@ -33,6 +34,11 @@ def parse(file: SourceFile) -> Parsed:
                 sheet.add("binary", f"elf:{name}", 0, 0)
         if broken:
             sheet.problem(0, "ELF file is cut short", matters=False)
+    elif file.path.lower().endswith(".safetensors"):
+        for name in safetensors.formats(data):
+            sheet.add("binary", f"safetensors:{name}", 0, 0)
+    elif file.path.lower().endswith(".whl"):
+        _wheel(sheet, file.path.rsplit("/", 1)[-1])
     elif data.startswith(b"!<arch>\n"):
         for mark in _ARCHIVE_MARKS:
             if mark.encode() in data:
@@ -40,6 +46,13 @@ def parse(file: SourceFile) -> Parsed:
     parsed = sheet.parsed
     parsed.file = file
     return parsed
+
+
+def _wheel(sheet: Sheet, name: str) -> None:
+    """A wheel that lies in the repository is a dependency: project, version and build tag are in its name (PEP 427)."""
+    parts = name.removesuffix(".whl").split("-")
+    if len(parts) >= 5:
+        sheet.add("requirement", name_in_url(name), 0, 0, Live.NO if "win" in parts[-1] else Live.YES, specifier=f"=={parts[1]}", url=name)
 
 
 def _names(path: str, data: bytes) -> list[str]:
