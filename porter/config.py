@@ -1,4 +1,4 @@
-"""Config: one frozen value with every setting of a run; config files come with their own issue, options fill it today."""
+"""Config: one frozen value with every setting of a run, filled from the options and the settings file."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ import fnmatch
 import msgspec
 
 from porter.errors import ConfigError
+from porter.model import Problem, Severity
 
 DEFAULT_TARGETS = ("gfx942", "gfx950")
 WAVE64 = ("gfx9*", "gfx8*")
 MAX_BYTES = 8 * 1024 * 1024
 
 
+class PathRule(msgspec.Struct, frozen=True):
+    """What the settings say of paths that match a .gitignore pattern: rule globs to suppress, and another severity."""
+
+    pattern: str
+    ignore: tuple[str, ...] = ()
+    severity: Severity | None = None
+    reason: str = ""
+
+
 class Config(msgspec.Struct, frozen=True):
     """Settings of a scan. ``max_bytes`` limits a file's size in bytes; ``jobs`` is the number of worker processes.
 
-    ``hipify_perl`` is the path of hipify-perl, empty for none; ``defines`` are -D macros of the build for AMD.
+    ``hipify_perl`` is the path of hipify-perl, empty for none; ``defines`` are -D macros of the build for AMD. ``today`` is the
+    date (2026-12-01) that suppressions with an end are held against, empty for never; ``notes`` say where settings came from.
     """
 
     targets: tuple[str, ...] = DEFAULT_TARGETS
@@ -30,6 +41,11 @@ class Config(msgspec.Struct, frozen=True):
     defines: tuple[str, ...] = ()
     max_bytes: int = MAX_BYTES
     seed: int = 20261201
+    severities: tuple[tuple[str, Severity], ...] = ()  # rule glob and its severity, the last that fits counts
+    per_path: tuple[PathRule, ...] = ()
+    require_reason: bool = False
+    today: str = ""
+    notes: tuple[Problem, ...] = ()
 
     @property
     def wave64_targets(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from porter.model_rule import Effort, Example, Hours, Replacement, Rule, Source
+from porter.model_rule import Effort, Example, Hours, Quantiles, Replacement, Rule, Source
 from porter.words import (
     AMD_SIGNS_OF_A_PORT,
     CATEGORIES,
@@ -24,7 +24,7 @@ __all__ = [
     "AMD_SIGNS_OF_A_PORT", "CATEGORIES", "FACT_KINDS", "INSIGHT_CATEGORIES", "Action", "Confidence", "Live", "Ordered", "Origin",
     "Severity", "Span", "SourceFile", "Fact", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement", "Source",
     "Example", "Rule", "Finding", "HipifyCount", "FileRecord", "Kernel", "EffortLine", "Quantiles", "Estimate", "HipifySummary",
-    "OriginCount", "Report", "plain",
+    "OriginCount", "Suppression", "Baseline", "Report", "plain",
 ]  # fmt: skip
 
 
@@ -107,7 +107,8 @@ class Hit(msgspec.Struct, frozen=True):
 
     ``message`` completes the rule's title; ``subject`` is the thing found (a package, a constant, an opcode) and findings
     of one rule with one subject are settled by one decision; ``group`` overrides that key. ``optional`` says that the
-    program goes on without the thing: an import in a try that forgives.
+    program goes on without the thing: an import in a try that forgives. ``unread`` says why the build for AMD leaves the
+    place out where no port did.
     """
 
     rule: str
@@ -120,6 +121,7 @@ class Hit(msgspec.Struct, frozen=True):
     targets: tuple[str, ...] | None = None
     related: tuple[Related, ...] = ()
     optional: bool = False
+    unread: str = ""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -198,15 +200,6 @@ class EffortLine(msgspec.Struct, frozen=True):
     kind: str = "finding"  # finding, project
 
 
-class Quantiles(msgspec.Struct, frozen=True):
-    """Ten, fifty, eighty and ninety per cent points of the simulated total."""
-
-    p10: float = 0.0
-    p50: float = 0.0
-    p80: float = 0.0
-    p90: float = 0.0
-
-
 class Estimate(msgspec.Struct, frozen=True):
     """The total in hours and in hand-changed lines, with every line of the sum."""
 
@@ -238,6 +231,27 @@ class OriginCount(msgspec.Struct, frozen=True):
     cuda_lines: int = 0
 
 
+class Suppression(msgspec.Struct, frozen=True):
+    """Why a finding is out of the totals: a comment in the source (kind "inSource") or the settings ("external")."""
+
+    kind: str
+    path: str
+    line: int
+    reason: str = ""
+
+
+class Baseline(msgspec.Struct, frozen=True):
+    """What the report was compared with (a file name or a revision), the counts, and the debt in hours before and after."""
+
+    source: str
+    commit: str
+    new: int
+    fixed: int
+    unchanged: int
+    before: Quantiles
+    after: Quantiles
+
+
 class Report(msgspec.Struct, frozen=True):
     """All that an audit found; every renderer reads this and nothing else."""
 
@@ -264,6 +278,9 @@ class Report(msgspec.Struct, frozen=True):
     fixed: tuple[Finding, ...] = ()
     amd_signs: tuple[Related, ...] = ()  # places in own code that know AMD: guards, tests for HIP, ROCm settings
     already_ported: bool = False  # the project itself builds for AMD, as far as its own files show
+    suppressed: tuple[Finding, ...] = ()  # in no total
+    suppressions: dict[str, Suppression] = {}  # why, by fingerprint
+    baseline: Baseline | None = None
 
     @property
     def complete(self) -> bool:

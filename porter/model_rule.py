@@ -22,6 +22,15 @@ class Hours(msgspec.Struct, frozen=True):
         return Hours(self.best * factor, self.likely * factor, self.worst * factor)
 
 
+class Quantiles(msgspec.Struct, frozen=True):
+    """Ten, fifty, eighty and ninety per cent points of the simulated total."""
+
+    p10: float = 0.0
+    p50: float = 0.0
+    p80: float = 0.0
+    p90: float = 0.0
+
+
 class Effort(msgspec.Struct, frozen=True):
     """Cost of a rule's group: once a project, a file, a hit; hits after the first in a file cost m**(learning exponent).
 
