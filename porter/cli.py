@@ -243,6 +243,8 @@ def hipify(path: str, **options: Any) -> None:
     raise SystemExit(hipify_command.run(path, options, sys.stdout.buffer.write, lambda line: click.echo(line, err=True)))
 
 
-from porter.cli_rules import rules as _rules  # noqa: E402 - the group must exist first
+from porter import cli_tools as _tools  # noqa: E402 - the group must exist first
+from porter.cli_rules import rules as _rules  # noqa: E402
 
-main.add_command(_rules)
+for _command_of_porter in (_rules, _tools.doctor):
+    main.add_command(_command_of_porter)
