@@ -15,6 +15,7 @@ from porter.parse.guards import SourceGuards
 
 CXX_KINDS = ("cuda", "cxx")
 MAX_ENTRIES = 20_000  # of each sort a file may give
+MAX_RETURN = 120  # bytes of a function's body that may be a mere constant
 _UNSAFE_ATOMICS = "-munsafe-fp-atomics"
 _FLAG = re.compile(r"-D\s*([A-Za-z_]\w*)(?:=(.*))?\Z")
 _LAUNCHERS = {  # place of the kernel, of the grid and of the block among the arguments
@@ -54,7 +55,10 @@ class Parameter(msgspec.Struct, frozen=True, gc=False):
 
 
 class FunctionDef(msgspec.Struct, frozen=True, gc=False):
-    """A function with a body; ``side`` is kernel, device, both or host; ``bounds`` are the texts of __launch_bounds__."""
+    """A function with a body; ``side`` is kernel, device, both or host; ``bounds`` are the texts of __launch_bounds__.
+
+    ``returns`` is the text of what it returns, for a function that does nothing else.
+    """
 
     name: str
     line: int
@@ -64,6 +68,7 @@ class FunctionDef(msgspec.Struct, frozen=True, gc=False):
     template: tuple[Parameter, ...] = ()
     bounds: tuple[str, ...] = ()
     live: Live = Live.YES
+    returns: str = ""
 
 
 class Launch(msgspec.Struct, frozen=True, gc=False):
@@ -200,8 +205,16 @@ def _functions(found: Captured, parsed: Parsed) -> Iterator[FunctionDef]:
         yield FunctionDef(
             plain_name(found.slice(named)).rpartition("::")[2], line, node.end_point[0] + 1,
             side_of(parsed.file.data[node.start_byte : body.start_byte]), _parameters(found, declarator.child_by_field_name("parameters")),
-            _parameters(found, listed), bounds, parsed.live(_line(node)),
+            _parameters(found, listed), bounds, parsed.live(_line(node)), _returned(found, body),
         )  # fmt: skip
+
+
+def _returned(found: Captured, body: Any) -> str:
+    """The text of what a body returns, where it is a single short return."""
+    if body.end_byte - body.start_byte > MAX_RETURN or body.named_child_count != 1 or body.named_children[0].type != "return_statement":
+        return ""
+    value = body.named_children[0].named_children
+    return text_of(found.slice(value[0])) if len(value) == 1 else ""
 
 
 def _function_declarator(node: Any) -> Any:

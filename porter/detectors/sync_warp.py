@@ -12,6 +12,7 @@ from porter.flow.expr import Expr, walk
 from porter.flow.program import Program, program_of
 from porter.flow.roles import Uses, survey
 from porter.flow.values import WARP
+from porter.flow.warps import same
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
@@ -65,6 +66,8 @@ def _is_step(env: Env, event: Event) -> bool:
     for part in walk(event.value):
         if part.kind == "index" and part.args[0].op == owner and len(part.args) > 1 and part.args[1].kind == "binary":
             shift = env.value(part.args[1].args[1])
+            if not same(part.args[1].args[0], event.target.args[-1]):
+                continue
             if part.args[1].op in ("+", "^") and shift.kind == "const" and shift.num in (1, 2, 4, 8, 16, WARP):
                 return True
     return False

@@ -10,16 +10,16 @@ from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
 from porter.flow.names import WIDTH_NAME
-from porter.flow.program import Evaluator, Program, program_of
+from porter.flow.program import WAVE, Evaluator, Program, program_of
 from porter.flow.roles import Use, survey
 from porter.flow.unit import Definition
 from porter.flow.values import WARP
 from porter.flow.warps import related, verdicts
 from porter.model import Confidence, Hit, Live, Related
 from porter.parse import Parsed
+from porter.parse.guards import SourceGuards
 
 KINDS = ("cuda", "cxx")
-HEADERS = (".h", ".cuh", ".hpp", ".hh", ".inl", ".inc")
 DEDUCED = frozenset({"min", "max", "std::min", "std::max", "printf", "std::swap", "std::make_pair", "std::make_tuple", "std::clamp"})
 CONSTANT_NAMES = frozenset({"warpSize", "CUB_WARP_THREADS", "CUB_PTX_WARP_THREADS"})
 
@@ -46,12 +46,23 @@ def _definitions(program: Program, config: Config) -> Iterator[Hit]:
         if not live or not (wide or uses):
             continue
         value = Evaluator(program.unit, program).value(live[0].value)
+        if wide and any(WAVE in _numbers(program, definition) for definition in live):
+            yield _sixty_four(name, live[0], config)
+        if _for_amd(program, live):
+            continue
         states = {judged.get(owner, "") for owner, _ in uses}
         breaks = states & {"broken", "mixed", "narrow"} or (wide and not states) or name in checked
         if value.kind == "const" and value.num == WARP and config.wave64_targets and breaks:
             yield _fixed(live[0], uses, config.wave64_targets, path, bool(states))
-        if wide and any(64 in _numbers(program, definition) for definition in live):
-            yield _sixty_four(name, live[0], config)
+
+
+def _for_amd(program: Program, live: list[Definition]) -> bool:
+    """True for a width that depends on the target, or that only a build for AMD defines: the project has thought of it."""
+    guards = program.unit.parsed.guards
+    if isinstance(guards, SourceGuards) and any(guards.nvidia_at(d.span.line) is Live.NO for d in live):
+        return True
+    values = [Evaluator(program.unit, program).value(d.value) for d in live]
+    return any(value.kind == "hw" for value in values) or (len(values) > 1 and any(value.num == WAVE for value in values))
 
 
 def _checked(program: Program) -> frozenset[str]:
@@ -99,7 +110,7 @@ def _fixed(definition: Definition, uses: list[tuple[int, Use]], targets: tuple[s
     places = [(use, f"{use.role} from {definition.name}") for _, use in uses]
     lines = len({use.expr.line for use, _ in places})
     message = f"{definition.name} is 32" + (f", used in {lines} lines of this file" if lines else "")
-    sure = Confidence.HIGH if used else Confidence.MEDIUM if path.endswith(HEADERS) else Confidence.LOW
+    sure = Confidence.HIGH if used else Confidence.LOW  # what other files do with it is found there
     return Hit(
         "warp-size-constant", definition.span, message, definition.name, confidence=sure, targets=targets,
         related=related(places, path, definition.span.line),

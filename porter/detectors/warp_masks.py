@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
@@ -30,14 +32,16 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
                 if root is None:
                     continue
                 for part in walk(root):
-                    if part.kind == "call" and part.args and part.name in MASKED and part.name not in own:
-                        yield from _judge(env, part, config, parsed.file.path)
+                    if part.kind == "call" and part.args and part.name in MASKED:
+                        found = _judge(env, part, config, parsed.file.path)
+                        yield from (msgspec.structs.replace(hit, live=Live.NO) for hit in found) if part.name in own else found
 
 
 def _own_macros(program: Program) -> frozenset[str]:
     """Builtins that the project itself turns into macros in the build for AMD, which take any mask."""
     found = {env.function.name for env in program.envs if env.function.side == "macro" and env.live(env.function.span.line)}
     if isinstance(program.index, Index):
+        found |= program.index.shimmed(program.unit.parsed.file.path)
         for name in MASKED:
             macros = program.index.macros.get(name, ())
             if any(macro.params is not None and macro.live is not Live.NO for _, macro in macros):

@@ -104,11 +104,12 @@ class Program:
             return self._constants[name]
         self._constants[name] = None  # a macro that names itself ends here
         live = [d for d in unit.constants.get(name, ()) if unit.parsed.live(d.span.line) is not Live.NO]
-        made = self._of_definition(live[0]) if live else None
-        if made is None:
-            made = self._elsewhere(name)
-        if made is not None and made.kind == "const" and made.num == WAVE and WIDTH_NAME.match(name):
-            made = Value("hw", 0, symbols=made.symbols, via="constant")  # the AMD branch of a project that has one
+        meant = [value for d in live if (value := self._of_definition(d)) is not None] or self._elsewhere(name)
+        made = meant[0] if meant else None
+        if WIDTH_NAME.match(name):
+            wide = next((v for v in meant if v.kind == "hw" or (v.kind == "const" and v.num == WAVE)), None)
+            if wide is not None:  # the AMD branch of a project that has one
+                made = wide if wide.kind == "hw" else Value("hw", 0, symbols=wide.symbols, via="constant")
         self._constants[name] = made
         return made
 
@@ -120,31 +121,32 @@ class Program:
         made = made.but(symbols=tuple(dict.fromkeys((definition.name, *made.symbols)))[:4])
         return made.but(bits=bits) if bits else made
 
-    def _elsewhere(self, name: str) -> Value | None:
-        """Value of a constant or macro of another file of the repository."""
+    def _elsewhere(self, name: str) -> list[Value]:
+        """Values of a constant or macro of another file of the repository, one for each of its definitions."""
         if not isinstance(self.index, Index):
-            return None
-        text = self._text(self.index, name)
-        parsed = parse_expression(text.encode()) if 0 < len(text) <= MAX_TEXT else None
-        made = Evaluator(self.unit, self).value(parsed) if parsed is not None else OTHER
-        if made.kind not in ("const", "hw", "mask", "lane", "warp"):
-            return None
-        return made.but(symbols=tuple(dict.fromkeys((name, *made.symbols)))[:4])
+            return []
+        found = []
+        for text in self._texts(self.index, name):
+            parsed = parse_expression(text.encode()) if 0 < len(text) <= MAX_TEXT else None
+            made = Evaluator(self.unit, self).value(parsed) if parsed is not None else OTHER
+            if made.kind in ("const", "hw", "mask", "lane", "warp"):
+                found.append(made.but(symbols=tuple(dict.fromkeys((name, *made.symbols)))[:4]))
+        return found
 
-    def _text(self, index: Index, name: str) -> str:
+    def _texts(self, index: Index, name: str) -> list[str]:
         """What another file defines a name as: the nearest that is included, else the repository's only meaning."""
         if name in index.given:
-            return index.given[name]
-        path = self.unit.parsed.file.path
+            return [index.given[name]]
         found = [(p, m.text) for p, m in index.macros.get(name, ()) if m.params is None and m.live is not Live.NO]
         found += [(p, c.text) for p, c in index.constants.get(name, ()) if c.live is not Live.NO]
         if not found:
-            return next(iter(index.flags.get(name, ())), "") if len(set(index.flags.get(name, ()))) == 1 else ""
+            flags = sorted(set(index.flags.get(name, ())))
+            return flags if len(flags) == 1 else []
         places = {p for p, _ in found}
-        for place in index.reach(path):
+        for place in index.reach(self.unit.parsed.file.path):
             if place in places:
-                return next(text for p, text in found if p == place)
-        return found[0][1] if len({text for _, text in found}) == 1 else ""
+                return [text for p, text in found if p == place]
+        return [found[0][1]] if len({text for _, text in found}) == 1 else []
 
     def defined(self, name: str) -> tuple[tuple[str, int], ...]:
         """Path and line of the definitions of a constant: in this file, else in the files it includes."""
@@ -162,6 +164,30 @@ class Evaluator(Env):
     def __init__(self, unit: Unit, program: Program) -> None:
         """An empty function in the unit."""
         super().__init__(unit, Function("", "host", _NOWHERE), program)
+
+
+def _results(env: Env, depth: int) -> list[Value]:
+    """What the returns of a function give, or the body of a macro, as far as it says anything of a warp."""
+    found = []
+    for event in env.function.events:
+        if event.value is None or not env.live(event.line):
+            continue
+        if event.kind == "return" or (env.function.side == "macro" and event.kind == "eval"):
+            value = env.value(event.value, depth + 1)
+            bits = number.type_bits(env.function.returns)
+            if value.kind not in ("other", "bool"):
+                found.append(value.but(bits=bits) if bits and value.kind == "mask" else value)
+    return found
+
+
+def _agreed(found: list[Value]) -> Value:
+    """One value for several: 32 here and 64 there is the width of the device; other numbers that differ say nothing."""
+    if not found:
+        return OTHER
+    numbers = {value.num for value in found if value.kind == "const"}
+    if WAVE in numbers and WAVE // 2 in numbers:
+        return Value("hw", 0, via="function")
+    return OTHER if len(numbers) > 1 else found[-1]
 
 
 def calls_of(function: Function) -> list[Expr]:

@@ -172,7 +172,9 @@ def _inside_function(node: Any) -> bool:
 
 
 def _last_name(text: str) -> str:
-    return re.sub(r"<.*>", "", text, flags=re.S).rpartition("::")[2].strip()
+    start, end = text.find("<"), text.rfind(">")
+    plain = text[:start] + text[end + 1 :] if 0 <= start < end else text
+    return plain.rpartition("::")[2].strip()
 
 
 def _side(head: bytes, source: bytes) -> str:

@@ -99,13 +99,13 @@ def _tree(use: Use) -> bool:
         return False
     given = use.expr.args[1:] if use.expr.name.endswith("_sync") else use.expr.args
     target = use.event.target
-    if target is not None and given and target.kind in ("name", "index", "field") and _same(target, given[0]):
+    if target is not None and given and target.kind in ("name", "index", "field") and same(target, given[0]):
         return True
     op, _ = steps(use.loop)
     return halves(use.loop) or op in (">>=", "/=")
 
 
-def _same(a: Expr, b: Expr) -> bool:
+def same(a: Expr, b: Expr) -> bool:
     """True for two expressions that are written alike."""
     return [(part.kind, part.op) for part in walk(a)] == [(part.kind, part.op) for part in walk(b)]
 
