@@ -1,0 +1,91 @@
+"""Why the build for AMD does not read a line: a port shut it out, NVIDIA's macros are not defined there, or nobody builds it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from porter.detectors import arch_branches
+from porter.detectors.arch_branches import RECENT, Group
+from porter.model import Hit, Live
+from porter.parse import Parsed
+from porter.parse.cuda_build import AMD, NVIDIA, Pass, ambient
+from porter.parse.guards import SourceGuards, guards_of
+
+GUARD_RULES = re.compile(r"cuda-(?:arch|guard|version)-|device-macro-on-host\Z")
+NEVER = re.compile(r"\(?\s*0\s*\)?\Z")
+ALWAYS = re.compile(r"\(?\s*1\s*\)?\Z")
+
+
+def explained(parsed: Parsed, hits: Iterable[Hit]) -> list[Hit]:
+    """The hits, with ``unread`` set on those that the AMD build leaves out although no port says so."""
+    hits = list(hits)
+    dead = {hit.span.line for hit in hits if hit.live is Live.NO and parsed.live(hit.span.line) is Live.NO}
+    if not dead or not isinstance(parsed.guards, SourceGuards):
+        return hits
+    found = arch_branches.all_groups(parsed)
+    guarded = {hit.span.line for hit in hits if hit.live is not Live.NO and GUARD_RULES.match(hit.rule)}
+    with_nvidia = guards_of(parsed.file.data, parsed.file.path, RECENT)
+    words = {line: _words(parsed, line, found, guarded, with_nvidia) for line in dead}
+    return [msgspec.structs.replace(hit, unread=words[hit.span.line]) if words.get(hit.span.line) else hit for hit in hits]
+
+
+def _words(parsed: Parsed, line: int, found: list[Group], guarded: set[int], with_nvidia: SourceGuards) -> str:
+    """Why a dead line is dead, in words; empty where the project's own port shut it out, or where that cannot be told."""
+    group = _shuts_out(parsed, line, found)
+    if group is None:
+        return ""
+    if _is_off(group, line):
+        return f"Switched off in the source (line {group.line})"
+    if _asks_amd(group):
+        return ""
+    missing = sorted(name for name in group.names if _is_nvidias(name))
+    if not missing and (with_nvidia.at(line) is Live.NO or not group.names & _defined(parsed)):
+        return ""  # a macro of another file: why it is not defined for AMD stands there
+    if not missing:
+        # A macro of the file's own, defined only where one of NVIDIA's is.
+        reason = f"{min(group.names, default='the condition')} is defined only where NVIDIA's macros are"
+    else:
+        reason = f"{' and '.join(missing[:2])} {'are' if len(missing) > 1 else 'is'} not defined there"
+    where = f"; see the finding on the condition in line {group.line}" if group.line in guarded else f" (condition in line {group.line})"
+    return f"Not compiled for AMD, since {reason}{where}; nobody ported it"
+
+
+def _defined(parsed: Parsed) -> frozenset[str]:
+    return frozenset(fact.name for fact in parsed.facts if fact.kind == "define")
+
+
+def _shuts_out(parsed: Parsed, line: int, found: list[Group]) -> Group | None:
+    """The outermost conditional that the AMD build reads, and not the line inside it."""
+    around = [group for group in found if group.line < line < group.end and parsed.live(group.line) is not Live.NO]
+    inner = [group for group in around if all(parsed.live(n) is Live.NO for n in _branch(group, line))]
+    return min(inner, key=lambda group: group.line, default=None)
+
+
+def _branch(group: Group, line: int) -> tuple[int, int]:
+    """First and last line of the branch that a line stands in."""
+    branch = next((one for one in group.branches if one.first <= line <= one.last), None)
+    return (branch.first, branch.last) if branch is not None else (line, line)
+
+
+def _is_off(group: Group, line: int) -> bool:
+    """Whether the line stands under #if 0, or in the #else of #if 1."""
+    first, text = group.branches[0], group.branches[0].directive.text.strip()
+    if first.first <= line <= first.last:
+        return first.directive.word == "if" and NEVER.match(text) is not None
+    return first.directive.word == "if" and ALWAYS.match(text) is not None
+
+
+def _asks_amd(group: Group) -> bool:
+    return any(_differs(name) and not _is_nvidias(name) for name in group.names)
+
+
+def _is_nvidias(name: str) -> bool:
+    """Whether only NVIDIA's build defines a macro by itself."""
+    return ambient(name, Pass(AMD, "device")) is None and ambient(name, Pass(NVIDIA, "device")) is not None
+
+
+def _differs(name: str) -> bool:
+    return ambient(name, Pass(NVIDIA, "device")) is None and ambient(name, Pass(AMD, "device")) is not None
