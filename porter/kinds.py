@@ -52,7 +52,7 @@ CUDA_SIGN = re.compile(
     rb"__global__|__device__|__shared__|<<<|\bcuda[A-Z][A-Za-z]|\bcuda_|\bcu(?:Mem|Module|Ctx|Device|Launch|Stream|Event|Init|Func|Link|Tensor)"
     rb"|\b(?:cublas|cudnn|cufft|curand|cusparse|cusolver|nvrtc|nvml|cupti|nccl|nvtx)[A-Z]"
     rb"|at::cuda|c10::cuda|\bcub::|\bthrust::|\bcutlass::|\bcute::|nvinfer|\bCUDA_(?:CHECK|VERSION|ARCH)|\b__CUDA"
-    rb"|#\s*include\s*[<\"](?:[^>\"\n]*/)?(?:cu[a-z_]*|nv[a-z_0-9]*|mma|cub|thrust|nccl)(?:\.h|\.cuh|/)"
+    rb"|#\s*include\s*[<\"](?:[^>\"\n]{0,200}/)?(?:cu[a-z_]*|nv[a-z_0-9]*|mma|cub|thrust|nccl)(?:\.h|\.cuh|/)"
 )
 BINARY_MAGIC = (b"\x7fELF", b"MZ", b"PK\x03\x04", b"\x50\xed\x55\xba")
 

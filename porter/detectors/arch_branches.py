@@ -21,7 +21,7 @@ RECENT = {
 ARCH = re.compile(r"__CUDA_ARCH__$|__CUDA_ARCH_(?:FEAT|SPECIFIC|FAMILY|LIST)")
 VERSION = re.compile(r"(?:CUDA_VERSION|CUDART_VERSION|__CUDACC_VER\w*|__NVCC__|__CUDA_API_VERSION|__CUDART_API_VERSION)$")
 NAME = re.compile(r"[A-Za-z_]\w*")
-COMPARED = re.compile(r"__CUDA_ARCH__\s*(?:[<>=!]=?|\))?\s*[<>=!]|[<>=]\s*__CUDA_ARCH__|__CUDA_ARCH__\s*[/*%+-]")
+COMPARED = re.compile(r"__CUDA_ARCH__\s*+(?:(?:[<>=!]=?|\))\s*+)?[<>=!]|[<>=]\s*__CUDA_ARCH__|__CUDA_ARCH__\s*[/*%+-]")
 OPENERS = ("if", "ifdef", "ifndef")
 
 

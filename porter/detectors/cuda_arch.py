@@ -24,6 +24,7 @@ SPECIALISATION = re.compile(r"\s*template\s*<[^<>]*>\s*(?:struct|class)\s+\w+\s*
 STOPS = re.compile(
     r"\b(?:__trap|__builtin_trap|trap|assert|abort|static_assert|\w*NOT_IMPLEMENTED\w*|\w*UNREACHABLE\w*|__assert_fail|assertm)\b"
 )
+MAX_STOP = 8_000  # characters; longer code does more than stop
 PRINTS = re.compile(r"\bprintf\b")
 WORD = re.compile(r"[A-Za-z_]\w*")
 # What newer NVIDIA GPUs do to save time, and checks: nothing is missing where AMD leaves it out.
@@ -116,7 +117,7 @@ def _essence(text: str) -> str:
 
 def _stops(text: str) -> bool:
     """Whether code only reports or stops: a trap, an assert, a message."""
-    if not (STOPS.search(text) or PRINTS.search(text)):
+    if len(text) > MAX_STOP or not (STOPS.search(text) or PRINTS.search(text)):
         return False
     rest = re.sub(
         r"[^;{}]*\b(?:__trap|__builtin_trap|trap|assert|abort|static_assert|printf|\w*NOT_IMPLEMENTED\w*|\w*UNREACHABLE\w*)\b[^;]*;?",

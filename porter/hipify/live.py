@@ -9,7 +9,7 @@ from porter.model import Live
 from porter.parse.guards import SourceGuards
 
 _AMD_WORD = re.compile(r"HIP|ROCM|hip|rocm|AMD|amdgcn")
-_NEVER = re.compile(r"#\s*(?:el)?if\s+\(?\s*0\s*\)?\s*\Z")
+_NEVER = re.compile(r"#\s*(?:el)?if\s++(?:\(\s*+)?0\s*+(?:\)\s*+)?\Z")
 
 
 def live_lines(guards: SourceGuards) -> Callable[[int], bool]:

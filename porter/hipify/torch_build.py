@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from porter.parse.python_strings import string_value
-from porter.parse.python_tree import Source
+from porter.parse.python_tree import Source, TooSlow
 from porter.source_tree import SourceTree
 
 BUILDERS = (b"CUDAExtension", b"load", b"load_inline")
@@ -29,7 +29,10 @@ def listed_sources(data: bytes) -> tuple[str, ...]:
     """
     if CLUE not in data or len(data) > _MAX_BYTES or not any(name in data for name in BUILDERS):
         return ()
-    source = Source(data)
+    try:
+        source = Source(data)
+    except TooSlow:
+        return ()
     if not any(_calls_builder(node, source) for node in _nodes(source, "call")):
         return ()
     texts = (string_value(source, node) for node in _nodes(source, "string"))

@@ -10,7 +10,7 @@ _SPACE = re.compile(r"(?:\s+|#(?!\[=*\[)[^\n]*)+")
 _BRACKET = re.compile(r"\[(=*)\[")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _BARE = re.compile(r"(?:[^\s()#\"\\]|\\.)(?:[^\s()#\\]|\\.)*", re.DOTALL)
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)(?:"|\\?\Z)', re.DOTALL)  # what is never closed goes to the end, as CMake reads it
 
 
 @dataclass(frozen=True)

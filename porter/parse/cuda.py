@@ -25,7 +25,7 @@ _SEPARATOR = re.compile(rb"[;{},]|\n[ \t]*#")
 _OPENING = re.compile(rb"[()\[\]{}]")
 _MACRO_NAME = re.compile(r"[A-Za-z_]\w*")
 _TESTS = frozenset(("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"))
-_INCLUDED = re.compile(rb'[<"]([^>"\n]+)[>"]')
+_INCLUDED = re.compile(rb'[<"]([^>"\n]{1,400})[>"]')
 _DEFINED = re.compile(r"([A-Za-z_]\w*)(?:\(([^)]*)\))?")
 _SIMPLE_BODY = re.compile(rb"\s*(?:(?:0[xX])?[0-9a-fA-F.']*[uUlLfF]*|\(\s*-?\d+\s*\))\s*")
 

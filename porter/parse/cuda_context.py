@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-_DEVICE_WORD = re.compile(rb"__device__|__global__|[A-Z_0-9]*DEVICE[A-Z_0-9]*|[A-Z_0-9]*_D_INLINE|[A-Z_]*HOSTDEV\w*|[A-Z_]*_HD\b|DINLINE")
+_DEVICE_WORD = re.compile(rb"__device__|__global__|DEVICE|_D_INLINE|HOSTDEV|_HD\b|DINLINE")
 
 
 def context_of(header: bytes, plain: str = "host") -> str:

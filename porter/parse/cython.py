@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from porter.model import Fact, Live, SourceFile, Span
+from porter.model import Fact, Live, Problem, SourceFile, Span
 from porter.parse import Parsed
 
 SEEN_BY = "cython"
 # strings, comments, names with dots, line ends, anything else
 TOKEN = re.compile(
-    rb'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*\'\'\'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|\'[^\'\\\n]*(?:\\.[^\'\\\n]*)*\'|#[^\n]*'
-    rb"|\.*[A-Za-z_][\w.]*|\n|[(),:;]",
+    rb'"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\\?\Z)|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*+(?:\'\'\'|\\?\Z)'
+    rb'|"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)|\'(?:[^\'\\\n]|\\.)*+(?:\'|(?=\n)|\\?\Z)|#[^\n]*'
+    rb"|\.{0,8}[A-Za-z_][\w.]*|\n|[(),:;]",
     re.DOTALL,
 )
 CUDA_NAME = re.compile(r"(cuda|cu|nccl|nvml|cublas|cudnn|cufft|curand|cusparse|cusolver|nvrtc|nvshmem)[A-Z]\w*")
@@ -34,6 +35,8 @@ def parse(file: SourceFile) -> Parsed:
     for count, match in enumerate(TOKEN.finditer(file.data)):
         token = match.group()
         if count > MAX_TOKENS:
+            line = bisect_right(starts, match.start())
+            parsed.problems.append(Problem("parse", file.path, line, f"more than {MAX_TOKENS:,} tokens; the rest was not read"))
             break
         if token.startswith(b"#"):
             continue

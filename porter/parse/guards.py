@@ -16,7 +16,8 @@ MAX_CHAIN = 24  # conditions that a region names
 _OPENERS = ("if", "ifdef", "ifndef")
 _MIDDLES = ("elif", "elifdef", "elifndef", "else")
 _DEFINE = re.compile(r"([A-Za-z_]\w*)(\()?")
-_HAS = re.compile(r"__has_\w+\s*\([^)]*\)")
+_HAS = re.compile(r"__has_\w+\s*\([^)]{0,400}\)")
+_NOT_DEFINED = re.compile(r"\s*!\s*defined\s*+(?:\(\s*+)?(\w+)\s*+(?:\)\s*+)?")
 _TRI = {True: Live.YES, False: Live.NO, None: Live.UNKNOWN}
 
 
@@ -193,7 +194,7 @@ def run_pass(lines: list[Directive], pre: Preprocessor) -> list[bool | None]:
 def guard_value(lines: list[Directive], position: int) -> str | None:
     """The value in `#ifndef X` followed at once by `#define X value`: empty for an include guard, None for all else."""
     test, after = lines[position], lines[position + 1] if position + 1 < len(lines) else None
-    name = re.fullmatch(r"\s*!\s*defined\s*\(?\s*(\w+)\s*\)?\s*", test.text) if test.word == "if" else re.match(r"(\w+)", test.text)
+    name = _NOT_DEFINED.fullmatch(test.text) if test.word == "if" else re.match(r"(\w+)", test.text)
     if after is None or name is None or test.word == "ifdef" or after.word != "define":
         return None
     defined = _DEFINE.match(after.text)

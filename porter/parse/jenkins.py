@@ -11,10 +11,10 @@ from porter.parse.shell_script import read_script
 
 MAX_STRINGS = 5_000
 _TOKEN = re.compile(
-    r"//[^\n]*|/\*.*?\*/"
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)"
     r"|(?P<name>[A-Za-z_]\w*)"
     r"|(?P<triple>'''|\"\"\")"
-    r"|(?P<string>'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")",
+    r"|(?P<string>'(?:[^'\\\n]|\\.){0,4000}+'|\"(?:[^\"\\\n]|\\.){0,4000}+\")",
     re.DOTALL,
 )
 
@@ -47,4 +47,6 @@ def parse(file: SourceFile) -> Parsed:
             sheet.add("manifest_key", f"agent.label={text[start:end]}", start, end)
         elif name.isupper():
             sheet.add("env_var", name, start, end, context="host", value=text[start:end], access="set")
+    else:
+        sheet.problem(at, "too many words in a Jenkinsfile; the rest was not read")
     return sheet.parsed

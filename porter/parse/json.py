@@ -5,7 +5,7 @@ from __future__ import annotations
 from porter.model import Live, SourceFile
 from porter.parse import Parsed
 from porter.parse.command_line import read_flags
-from porter.parse.json_leaves import Leaf, leaves
+from porter.parse.json_leaves import MAX_LEAVES, Leaf, leaves
 from porter.parse.sheet import Sheet
 from porter.parse.shell_words import commands, names
 
@@ -35,6 +35,8 @@ def _leaves(sheet: Sheet) -> list[Leaf]:
     found, problem = leaves(sheet.text)
     if problem >= 0:
         sheet.problem(problem, "not valid JSON; what follows was not read")
+    elif len(found) >= MAX_LEAVES:
+        sheet.problem(found[-1].start, f"more than {MAX_LEAVES:,} values; the rest was not read")
     return found
 
 

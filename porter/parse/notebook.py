@@ -21,7 +21,7 @@ WRITTEN = re.compile(r"%%(?:writefile|file)\s+(?:-a\s+)?\S+\.(cu|cuh|cpp|h|hpp|p
 TRANSPARENT = ("time", "timeit", "capture", "prun", "memit", "mprun", "cython_inline")
 SHELL_MAGICS = ("pip", "conda", "mamba", "sx", "system", "uv")
 ENV_MAGIC = re.compile(r"%(?:env|set_env)\s+([A-Za-z_]\w*)(?:=|\s+)(\S.*)")
-ASSIGNED = re.compile(r"(\s*[\w, ]+=\s*)[!%](.*)")
+ASSIGNED = re.compile(r"(\s*+[\w,][\w, ]*+=\s*+)[!%](.*)")
 
 
 @dataclass

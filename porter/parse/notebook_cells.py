@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 MAX_DEPTH = 2_000
 MAX_LINES = 200_000
 
@@ -122,6 +122,8 @@ class Reader:
             self._lines += 1
             if self._lines <= MAX_LINES:
                 lines.append(Line(piece, self._line, column))
+            else:
+                self.book.wrong = f"more than {MAX_LINES:,} lines of cells; the rest was not read"
 
 
 def read_cells(data: bytes) -> Book:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from porter.model import Fact, Live, Problem, SourceFile, Span
 from porter.parse import Parsed, ptx_asm, ptx_text
 
-HEAD = re.compile(r"^\s*\.version\s+\d+\.\d+", re.MULTILINE)
-TARGET = re.compile(r"^\s*\.target\s+sm_\d+", re.MULTILINE)
-ENTRY = re.compile(r"^\s*(?:\.\w+\s+)*\.entry\s+([\w$]+)", re.MULTILINE)
+HEAD = re.compile(r"^[ \t]*\.version\s+\d+\.\d+", re.MULTILINE)
+TARGET = re.compile(r"^[ \t]*\.target\s+sm_\d+", re.MULTILINE)
+ENTRY = re.compile(r"^[ \t]*(?:\.\w+\s+)*\.entry\s+([\w$]+)", re.MULTILINE)
 MAX_BYTES = 2 * 1024 * 1024  # of PTX text read for instructions
 
 

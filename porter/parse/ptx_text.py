@@ -7,7 +7,7 @@ import re
 import msgspec
 
 MAX_INSTRUCTIONS = 4000  # an asm statement or a part of a file; more is cut
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 LABEL = re.compile(r"[A-Za-z_$%][\w$%={}]*\s*:(?!:)")
 PREDICATE = re.compile(r"@!?\s*[%\w$?{}\[\]]+\s*")
 OPCODE = re.compile(r"[A-Za-z_?][\w?]*(?:(?:\.|::)[\w?]+)*")

@@ -19,7 +19,7 @@ from porter.parse.python_facts import Collector
 from porter.parse.python_guards import guards_of
 from porter.parse.python_imports import imports
 from porter.parse.python_setup import setup_facts
-from porter.parse.python_tree import Source
+from porter.parse.python_tree import Source, TooSlow
 from porter.parse.python_words import Words
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
     if _depth(file.data) > MAX_BRACKETS:
         what = f"brackets nested more than {MAX_BRACKETS:,} deep: not read as Python"
         return Parsed(file, problems=[Problem("parse", file.path, 1, what)], coverage=0.0)
-    source = Source(file.data, place)
+    try:
+        source = Source(file.data, place)
+    except TooSlow as slow:
+        return Parsed(file, problems=[Problem("parse", file.path, 1, str(slow))], coverage=0.0)
     script = file.path.rpartition("/")[2] == "setup.py"
     parsed.tree = source.tree
     parsed.extra["python"] = source
@@ -91,8 +94,7 @@ def _places(source: Source, words: Words | None) -> Iterable[list[Node]]:
     offsets = [match.start() for match in NAME.finditer(source.data)] if words is None else sorted(_offsets(source, words.names))
     if len(offsets) > MAX_HITS:
         source.cut = source.data.count(b"\n", 0, offsets[MAX_HITS]) + 1
-    for offset in offsets[:MAX_HITS]:
-        path = source.path(offset)
+    for path in source.paths(offsets[:MAX_HITS]):
         if path and path[-1].type != "comment":
             yield path
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import tree_sitter
@@ -11,13 +12,20 @@ import tree_sitter_python
 from porter.model import Span
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Tree, TreeCursor
 
 LANGUAGE = tree_sitter.Language(tree_sitter_python.language())
 MAX_DEPTH = 400
 """Levels of the tree that are followed down to a place; real code stays below 100."""
 MAX_DEEP_PATHS = 200
 """Places deeper than that after which no more of a file is looked at."""
+PARSE_SECONDS = 10.0
+MAX_STEPS = 256  # siblings passed one by one before the tree is asked to find the place among all
+_CHUNK = 65536
+
+
+class TooSlow(ValueError):
+    """The parser was stopped: it had worked on one file for longer than any sane file takes."""
 
 
 class Source:
@@ -28,10 +36,10 @@ class Source:
     """
 
     def __init__(self, data: bytes, place: Callable[[Span], Span] | None = None) -> None:
-        """Parse; never raises, errors are nodes of the tree."""
+        """Parse; errors are nodes of the tree. Raises TooSlow."""
         self.data = data
         self.lower = data.lower()
-        self.tree = tree_sitter.Parser(LANGUAGE).parse(data)
+        self.tree = _parsed(data)
         self.root = self.tree.root_node
         self.aliases: dict[str, str] = {}
         self.too_deep = 0
@@ -58,6 +66,39 @@ class Source:
                 self._deep_paths += 1
                 self.too_deep = self.too_deep or node.start_point[0] + 1
                 return []
+
+    def paths(self, offsets: Iterable[int]) -> Iterator[list[Node]]:
+        """The path of every offset, which must not go back; a file as wide as it is long costs no more than its length."""
+        cursor = self.tree.walk()
+        nodes: list[Node] = [self.root]
+        for offset in offsets:
+            if self._deep_paths > MAX_DEEP_PATHS:
+                return
+            self._advance(cursor, nodes, offset)
+            while len(nodes) <= MAX_DEPTH and nodes[-1].start_byte <= offset and cursor.goto_first_child_for_byte(offset) is not None:
+                nodes.append(cursor.node or self.root)
+            if len(nodes) > MAX_DEPTH:
+                self._deep_paths += 1
+                self.too_deep = self.too_deep or nodes[-1].start_point[0] + 1
+            else:
+                yield nodes[:-1] if nodes[-1].start_byte > offset else nodes[:]
+
+    @staticmethod
+    def _advance(cursor: TreeCursor, nodes: list[Node], offset: int) -> None:
+        """Leave the nodes that end before an offset, for the next of their siblings that does not."""
+        while len(nodes) > 1 and nodes[-1].end_byte <= offset:
+            nodes.pop()
+            for _ in range(MAX_STEPS):
+                if not cursor.goto_next_sibling():
+                    cursor.goto_parent()
+                    break
+                node = cursor.node
+                if node is not None and node.end_byte > offset:
+                    nodes.append(node)
+                    return
+            else:
+                cursor.goto_parent()
+                return
 
     def path_at(self, line: int, column: int) -> list[Node]:
         """Same, for a line and a byte column of ``data``, both from 1."""
@@ -113,6 +154,16 @@ class Source:
         head, dot, rest = name.partition(".")
         known = self.aliases.get(head)
         return name if known is None else known + dot + rest
+
+
+def _parsed(data: bytes) -> Tree:
+    end = time.monotonic() + PARSE_SECONDS
+    try:
+        return tree_sitter.Parser(LANGUAGE).parse(
+            lambda offset, _point: data[offset : offset + _CHUNK], progress_callback=lambda _offset, _error: time.monotonic() > end
+        )
+    except ValueError as error:
+        raise TooSlow(f"the parser gave up after {PARSE_SECONDS:g} s") from error
 
 
 def named(node: Node) -> list[Node]:

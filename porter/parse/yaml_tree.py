@@ -17,7 +17,7 @@ MAX_NODES = 200_000
 MAX_DEPTH = 60
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEMPLATE = re.compile(r"\{\{(?:[^{}\n]|\{[^{}\n]*\}|\}(?!\}))*\}\}|\{%[^%\n]*%\}|\{#[^#\n]*#\}")
-_OPEN_TEMPLATE = re.compile(r"\{\{-?\s*/\*.*?\*/\s*-?\}\}", re.DOTALL)
+_OPEN_TEMPLATE = re.compile(r"\{\{-?\s{0,20}/\*.{0,2000}?\*/\s{0,20}-?\}\}", re.DOTALL)
 
 
 @dataclass
