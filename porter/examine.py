@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from porter import detect, link, origin, unread
+from porter import detect, ignore_marks, kernel_features, link, origin, unread
 from porter.config import Config
 from porter.discover import Entry, read_below
 from porter.hipify import api, engine, gets_runtime_unasked, perl
@@ -54,6 +54,7 @@ class Examined(msgspec.Struct, frozen=True):
     kernels: tuple[Kernel, ...] = ()
     counted: bool = True
     amd_signs: tuple[Related, ...] = ()
+    ignores: tuple[ignore_marks.IgnoreMark, ...] = ()
 
 
 class Auditor:
@@ -146,8 +147,8 @@ class Auditor:
         return Examined(
             source.path, source.kind, source.origin, lines, parsed.coverage, tuple(hits),
             {} if source.kind == "binary" else _snippets(source.data, hits),
-            tuple(dict.fromkeys([*parsed.problems, *problems, *more])), hipified, self._kernels(parsed),
-            amd_signs=_amd_signs(parsed),
+            tuple(dict.fromkeys([*parsed.problems, *problems, *more])), hipified, self._kernels(parsed, hits),
+            amd_signs=_amd_signs(parsed), ignores=ignore_marks.read(parsed),
         )  # fmt: skip
 
     def _cxx_matters(self, source: SourceFile) -> bool:
@@ -163,10 +164,10 @@ class Auditor:
             self._words = cached
         return cached
 
-    def _kernels(self, parsed: Parsed) -> tuple[Kernel, ...]:
+    def _kernels(self, parsed: Parsed, hits: list[Hit]) -> tuple[Kernel, ...]:
         if parsed.file.kind != "cuda" or parsed.file.origin is Origin.AMD:
             return ()
-        return tuple(self.index.kernels_of(parsed.file.path))
+        return kernel_features.described(parsed, self.index.kernels_of(parsed.file.path), hits)
 
     def _hipify(self, source: SourceFile, parsed: Parsed) -> tuple[HipifyCount | None, list[Problem]]:
         """What the mechanical translation does to a CUDA file, by porter's engine and by hipify-perl where there is one."""

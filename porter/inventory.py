@@ -27,10 +27,10 @@ def records(own: list[Examined]) -> tuple[FileRecord, ...]:
     return tuple(FileRecord(o.path, o.kind, o.lines, o.hipify, o.coverage) for o in own)
 
 
-def problems(found: Discovery, surveys: list[Surveyed], examined: list[Examined]) -> tuple[Problem, ...]:
-    """All problems of the walk and of the files, in order, without doubles."""
+def problems(found: Discovery, surveys: list[Surveyed], examined: list[Examined], others: Iterable[Problem] = ()) -> tuple[Problem, ...]:
+    """All problems of the walk and of the files, and the ``others``, in order, without doubles."""
     seen = [p for survey in surveys for p in survey.problems] + [p for one in examined for p in one.problems]
-    return tuple(sorted({*found.problems, *seen}))
+    return tuple(sorted({*found.problems, *seen, *others}))
 
 
 def used_rules(ruleset: RuleSet, *lists: Iterable[Finding]) -> dict[str, Rule]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from porter import __version__, estimate, findings, inventory, link, origin, ported, rules, workers
+from porter import __version__, estimate, findings, inventory, link, origin, ported, rules, suppress, workers
 from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import Entry, discover
@@ -30,16 +30,18 @@ def audit(root: Path, config: Config, progress: Progress = lambda *_: None, comm
     signs = ported.signs_of_amd(own, examined)
     is_ported = ported.builds_for_amd(signs)
     off_path = ported.off_the_amd_path(examined, ruleset, index) if is_ported else frozenset()
-    work, insights = findings.assemble(examined, ruleset, config, is_ported, off_path)
+    everything, insights = findings.assemble(examined, ruleset, config, is_ported, off_path)
+    work, hidden, why, notes = suppress.apply(everything, examined, ruleset, config)
     cost, shares = estimate.estimate(work, own, ruleset, config, is_ported)
     cuda = [one for one in own if one.kind == "cuda"]
     return Report(
         tool_version=__version__, rules_version=ruleset.version, root=base.name, commit=commit_of(base), targets=config.targets,
         rocm=config.rocm, files=inventory.records(own), findings=findings.with_hours(work, shares), insights=insights, estimate=cost,
-        hipify=inventory.hipify_summary(config, own), kernels=inventory.kernels(own), problems=inventory.problems(found, surveys, examined),
+        hipify=inventory.hipify_summary(config, own), kernels=inventory.kernels(own),
+        problems=inventory.problems(found, surveys, examined, (*config.notes, *notes)),
         skipped=inventory.skipped(found, examined, config), origins=inventory.origins(examined), cuda_files=len(cuda),
-        cuda_lines=sum(one.lines for one in cuda), rules=inventory.used_rules(ruleset, work, insights), command=command,
-        amd_signs=signs, already_ported=is_ported,
+        cuda_lines=sum(one.lines for one in cuda), rules=inventory.used_rules(ruleset, everything, insights), command=command,
+        amd_signs=signs, already_ported=is_ported, suppressed=hidden, suppressions=why,
     )  # fmt: skip
 
 

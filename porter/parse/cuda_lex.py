@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_RAW_STRINGS = 300  # an unterminated raw string costs a scan of the rest; more of them than this are read as plain strings
@@ -60,3 +61,11 @@ def directives(masked: bytes) -> list[Directive]:
         text = _JOIN.sub(b" ", match.group(2)).decode("utf-8", "replace").strip()
         out.append(Directive(line, end, match.group(1).decode(), text, match.start(), match.end()))
     return out
+
+
+def comments(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Start byte and text of every comment, in order; what looks like one inside a string is none."""
+    tokens = _TOKENS if data.count(b'R"') <= MAX_RAW_STRINGS else _TOKENS_WITHOUT_RAW
+    for match in tokens.finditer(data):
+        if match.group("note") is not None:
+            yield match.start(), match.group()

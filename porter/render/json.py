@@ -7,7 +7,19 @@ from typing import Any
 
 import msgspec
 
-from porter.model import CATEGORIES, INSIGHT_CATEGORIES, EffortLine, FileRecord, Finding, Hours, Quantiles, Report, plain
+from porter.model import (
+    CATEGORIES,
+    INSIGHT_CATEGORIES,
+    Baseline,
+    EffortLine,
+    FileRecord,
+    Finding,
+    Hours,
+    Quantiles,
+    Report,
+    Suppression,
+    plain,
+)
 from porter.render.neutral import encodable
 
 SCHEMA = "porter.report/1"
@@ -119,10 +131,28 @@ def _extras(report: Report) -> dict[str, Any]:
         "amd_signs": [plain(sign) for sign in report.amd_signs],
         "fixed": [_finding(finding) for finding in report.fixed],
         "command": report.command,
+        "suppressed": len(report.suppressed),
+        "suppressions": [_suppression(report, finding) for finding in report.suppressed],
     }
+    if report.baseline is not None:
+        extras["baseline"] = _baseline(report.baseline)
     if report.date:
         extras["date"] = report.date
     return extras
+
+
+def _suppression(report: Report, finding: Finding) -> dict[str, Any]:
+    """A suppressed finding in short: where it stands, which mark or setting took it out, and the reason given."""
+    why = report.suppressions.get(finding.fingerprint) or Suppression("inSource", finding.path, finding.line)
+    place = {"rule": finding.rule, "path": finding.path, "line": finding.line, "fingerprint": finding.fingerprint}
+    return place | {"kind": why.kind, "mark_line": why.line, "reason": why.reason}
+
+
+def _baseline(baseline: Baseline) -> dict[str, Any]:
+    out: dict[str, Any] = plain(baseline)
+    names = ("p10", "p50", "p80", "p90")
+    hours = {"before": _quantiles(baseline.before, names), "after": _quantiles(baseline.after, names)}
+    return {key: value for key, value in out.items() if key not in hours} | {"effort_hours": hours}
 
 
 def _rule_prose(report: Report, name: str) -> dict[str, Any]:
