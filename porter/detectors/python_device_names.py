@@ -16,7 +16,23 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "WORDS", "detect"]
 
-WORDS = (b"get_device_name", b"device_name", b"gpu_name", b"get_arch_list", b"get_device_properties")
+CLUE_WORDS = (b"get_device_name", b"device_name", b"gpu_name", b"get_arch_list", b"get_device_properties")
+PRODUCT_WORDS = (
+    b"h100",
+    b"h200",
+    b"a100",
+    b"v100",
+    b"b200",
+    b"b100",
+    b"gh200",
+    b"l40",
+    b"geforce",
+    b"tesla",
+    b"quadro",
+    b"titan",
+    b"jetson",
+)
+WORDS = CLUE_WORDS + PRODUCT_WORDS  # the parser keeps only places that hold one
 PRODUCT = re.compile(
     r"(nvidia |tesla |geforce |quadro )?"
     r"(nvidia|tesla|geforce|quadro|rtx ?\d*|gtx ?\d*|titan|[aphtvlb]\d{1,3}s?|gh?200|gb\d{3}|rtx a\d{4}|l40s?|thor|spark|jetson)"
@@ -32,7 +48,7 @@ RULE = "nvidia-device-name-test"
 def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
     """Hits on comparisons of a device name with an NVIDIA product."""
     file = file_of(parsed)
-    if file is None or not any(word in file.source.lower for word in WORDS):
+    if file is None or not any(word in file.source.lower for word in CLUE_WORDS):
         return
     done: set[int] = set()
     for fact in file.facts("py_string"):

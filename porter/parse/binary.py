@@ -8,10 +8,10 @@ from porter.parse.elf import needed_libraries, section_names
 from porter.parse.requirement_line import name_in_url
 from porter.parse.sheet import Sheet
 
-_SUFFIXES = tuple(
-    f".{ending}"
-    for ending in "cubin fatbin engine plan trt whl ptx onnx so a hsaco co mxr nsys-rep ncu-rep safetensors".split()
-)
+_SUFFIXES = (
+    ".cubin", ".fatbin", ".engine", ".plan", ".trt", ".whl", ".ptx", ".onnx", ".so", ".a", ".hsaco", ".co", ".mxr", ".nsys-rep",
+    ".ncu-rep", ".safetensors",
+)  # fmt: skip
 _ARCHIVE_MARKS = (".nv_fatbin", ".hip_fatbin", "__nv_relfatbin")
 _ELF = b"\x7fELF"
 _FATBIN = b"\x50\xed\x55\xba"

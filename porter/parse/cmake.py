@@ -7,11 +7,11 @@ import re
 from porter.model import Live, SourceFile
 from porter.parse import Parsed, cmake_includes, cmake_sources, compiler_line
 from porter.parse.cmake_guards import lives
-from porter.parse.cmake_words import Argument, Command, commands
+from porter.parse.cmake_words import MAX_COMMANDS, Argument, Command, commands
 from porter.parse.sheet import Sheet
 from porter.parse.shell_words import Word, names
 
-_TARGET = re.compile(r"[A-Za-z][\w+.-]*::[\w:+.-]+")
+_TARGET = re.compile(r"(?<![\w+.-])[A-Za-z][\w+.-]{0,120}::[\w:+.-]+")
 _READ = re.compile(r"\$(ENV|CACHE)?\{([A-Za-z_]\w*)\}")
 _GENEX = re.compile(r"\$<(?:[^<>]*\b)?((?:COMPILE_LANGUAGE|COMPILE_LANG_AND_ID|LINK_LANGUAGE|LINK_LANG_AND_ID):[A-Z]+)")
 _FLAG = re.compile(r"(?:^|[\s;:\"'>])(--?[A-Za-z][^\s;\"'>$]*)((?:[\s;]+arch=[^\s;\"'>$]+)?)")
@@ -36,6 +36,8 @@ def parse(file: SourceFile) -> Parsed:
     listed, unclosed = commands(sheet.text)
     if unclosed >= 0:
         sheet.problem(unclosed, "CMake command is never closed; the rest of the file was not read")
+    elif len(listed) >= MAX_COMMANDS:
+        sheet.problem(listed[-1].end, f"more than {MAX_COMMANDS:,} commands; the rest of the file was not read")
     for command, live in zip(listed, lives(listed), strict=True):
         _read(sheet, command, live)
     _reads(sheet, listed)
@@ -182,11 +184,14 @@ def _mentions(sheet: Sheet, command: Command, argument: Argument, live: Live) ->
     for match in _TARGET.finditer(text):
         if not text[: match.start()].endswith(("$", "@")):
             sheet.add("cmake_target", match[0], argument.start + match.start(), argument.start + match.end(), live)
-    for match in _GENEX.finditer(text):
-        sheet.add("cmake_command", f"genex:{match[1]}", argument.start + match.start(), argument.start + match.end(), live)
+    before = len(sheet.parsed.facts)
     operation = command.arguments[0].text if command.name in ("list", "string") else "APPEND"
     if command.name in _FLAG_COMMANDS and operation in ("APPEND", "PREPEND", "INSERT", "CONCAT", "JOIN") and "-" in text:
         _flags(sheet, command, argument, live)
+    if len(sheet.parsed.facts) > before:
+        return  # the flags are what has to change; the condition around them is no second thing
+    for match in _GENEX.finditer(text):
+        sheet.add("cmake_command", f"genex:{match[1]}", argument.start + match.start(), argument.start + match.end(), live)
 
 
 def _flags(sheet: Sheet, command: Command, argument: Argument, live: Live) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from porter.model import Live, SourceFile
 from porter.parse import Parsed, yaml
 from porter.parse.install_line import conda_package
@@ -11,6 +13,7 @@ from porter.parse.yaml_tree import Node, blanked, load, walk
 
 _SECTIONS = frozenset(("dependencies", "build", "host", "run", "run_constrained", "test", "requires", "run_exports", "strong"))
 _ROOT_KEYS = ("dependencies", "requirements", "channels", "package", "recipe", "outputs")
+_COMPILER = re.compile(r"^[ \t]*-[ \t]*\$?\{\{[ \t]*compiler\([\"']cuda[\"']\)[ \t]*\}\}", re.MULTILINE)
 _NOT_LINUX = ("win", "osx", "not linux", "arm64")
 
 
@@ -34,6 +37,8 @@ def parse(file: SourceFile) -> Parsed:
                 conda_package(sheet, node.value, node.start, node.end, _selected(sheet, node))
             elif path.endswith(("source.url", "source.git_url", "source.git")) and "://" in node.value:
                 sheet.add("index_url", node.value.strip(), node.start, node.end, option="source")
+    for match in _COMPILER.finditer(sheet.text):  # the one template that names a package, in the only form conda-build takes
+        sheet.add("conda_package", "compiler:cuda", match.end() - len(match[0].lstrip(" \t-")), match.end())
     return sheet.parsed
 
 

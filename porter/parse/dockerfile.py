@@ -15,7 +15,7 @@ from porter.parse.shell_words import Word, assignment, commands
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?[-+]([^{}]*))?\}|(\w+))")
 _FLAG = re.compile(r"--[a-z]+(?:=\S+)?\s+")
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.){0,4000}+)"')
 _FROM_IMAGE = re.compile(r"--from=(\S+)")
 
 
@@ -59,6 +59,17 @@ def _words(text: str, start: int, end: int) -> list[Word]:
     return [word for command in commands(text, start, end) for word in command.words]
 
 
+def _joined(text: str, words: list[Word]) -> list[Word]:
+    """Words with those put together again that only a semicolon parts: in ENV and ARG it is a plain character."""
+    out: list[Word] = []
+    for word in words:
+        if out and text[out[-1].end : word.start] == ";":
+            out[-1] = Word(f"{out[-1].text};{word.text}", out[-1].start, word.end, out[-1].quoted)
+        else:
+            out.append(word)
+    return out
+
+
 def _from(sheet: Sheet, text: str, instruction: Instruction, state: _State) -> None:
     words = [word for word in _words(text, instruction.start, instruction.end) if not word.text.startswith("--")]
     if not words:
@@ -79,7 +90,7 @@ def _from(sheet: Sheet, text: str, instruction: Instruction, state: _State) -> N
 
 def _settings(sheet: Sheet, text: str, instruction: Instruction, state: _State) -> None:
     """ARG and ENV: pairs, or the old form of one name and the rest of the line."""
-    words = _words(text, instruction.start, instruction.end)
+    words = _joined(text, _words(text, instruction.start, instruction.end))
     if instruction.name == "ENV" and words and assignment(words[0]) is None:
         value = text[words[0].end : instruction.end].strip()
         state.variables[words[0].text] = expand(value, state.variables)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import Any
 
 from porter.model import Live, SourceFile
-from porter.parse import Parsed, python_lock
+from porter.parse import Parsed, python_lock, toml_text
 from porter.parse.requirement_line import read_requirement
 from porter.parse.sheet import Sheet
 from porter.parse.toml_places import TomlPlaces, scan
@@ -15,6 +14,7 @@ from porter.parse.toml_places import TomlPlaces, scan
 MAX_ENTRIES = 5_000
 _SECTION = re.compile(r"\[([^\]\n]{1,200})\]")
 _CFG_KEYS = ("install_requires", "setup_requires", "tests_require", "requires", "dependency_links")
+_DEFINE = re.compile(r"-D([\w.-]+)(?::\w+)?=(.*)", re.DOTALL)
 _UV_LISTS = ("dev-dependencies", "constraint-dependencies", "override-dependencies", "build-constraint-dependencies")
 
 
@@ -39,7 +39,7 @@ def parse(file: SourceFile) -> Parsed:
 def load_toml(sheet: Sheet) -> dict[str, Any] | None:
     """The file's TOML as a dict, or None with a problem noted."""
     try:
-        return tomllib.loads(sheet.text.lstrip("\ufeff").replace("\r\n", "\n"))
+        return toml_text.loads(sheet.text)
     except (ValueError, RecursionError) as error:
         sheet.problem(0, f"not valid TOML: {str(error)[:160] or type(error).__name__}")
         return None
@@ -60,9 +60,22 @@ def _pyproject(sheet: Sheet, data: dict[str, Any], places: TomlPlaces) -> None:
     for name, env in _table(_table(tool, "hatch"), "envs").items():
         if isinstance(env, dict):
             _listed(sheet, places, env.get("dependencies"), f"tool.hatch.envs.{name}.dependencies")
+    _scikit_build(sheet, places, _table(_table(tool, "scikit-build"), "cmake"))
     pixi = _table(tool, "pixi")
     _keyed(sheet, places, _table(pixi, "pypi-dependencies"), "tool.pixi.pypi-dependencies")
     _keyed(sheet, places, _table(pixi, "dependencies"), "tool.pixi.dependencies", kind="conda_package")
+
+
+def _scikit_build(sheet: Sheet, places: TomlPlaces, cmake: dict[str, Any]) -> None:
+    """CMake variables that scikit-build-core passes: its table of definitions, and -D among its arguments."""
+    for name, value in list(_table(cmake, "define").items())[:MAX_ENTRIES]:
+        at = max(places.key(f"tool.scikit-build.cmake.define.{name}"), 0)
+        sheet.add("cmake_var", name, at, at + len(name), value=str(value)[:200], access="set")
+    arguments = cmake.get("args")
+    for text in arguments[:MAX_ENTRIES] if isinstance(arguments, list) else []:
+        if isinstance(text, str) and (match := _DEFINE.fullmatch(text)):
+            at = max(places.string(text), 0)
+            sheet.add("cmake_var", match[1], at, at + len(text) + 2, value=match[2][:200], access="set")
 
 
 def _poetry(sheet: Sheet, places: TomlPlaces, poetry: dict[str, Any]) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from typing import Any
 
 from porter.model import SourceFile
-from porter.parse import Parsed
+from porter.parse import Parsed, toml_text
 from porter.parse.requirement_line import marker_live
 from porter.parse.sheet import Sheet
 from porter.parse.toml_places import scan
 
 MAX_PACKAGES = 20_000
-_NAME = re.compile(r'^\s*"([^"\n]{1,200})"\s*:\s*\{', re.MULTILINE)
+_NAME = re.compile(r'^[ \t]*"([^"\n]{1,200})"\s*:\s*\{', re.MULTILINE)
 
 
 def parse(file: SourceFile) -> Parsed:
@@ -24,7 +23,7 @@ def parse(file: SourceFile) -> Parsed:
         if file.path.endswith("Pipfile.lock"):
             _pipfile_lock(sheet, json.loads(sheet.text.lstrip("\ufeff")))
         else:
-            _toml_lock(sheet, tomllib.loads(sheet.text.lstrip("\ufeff").replace("\r\n", "\n")))
+            _toml_lock(sheet, toml_text.loads(sheet.text))
     except (ValueError, RecursionError) as error:
         sheet.problem(0, f"lock file not understood: {str(error)[:160] or type(error).__name__}")
     return sheet.parsed
@@ -34,12 +33,14 @@ def _toml_lock(sheet: Sheet, data: dict[str, Any]) -> None:
     table = "packages" if "packages" in data else "package"
     listed = data.get(table)
     packages = [package for package in listed if isinstance(package, dict)] if isinstance(listed, list) else []
+    if len(packages) > MAX_PACKAGES:
+        sheet.problem(0, f"more than {MAX_PACKAGES:,} packages; the rest was not read")
     places = scan(sheet.text)
     parents = _parents(packages)
     registries: set[str] = set()
     for package in packages[:MAX_PACKAGES]:
         name = str(package.get("name", ""))
-        at = max(places.key(f"{table}.name"), 0)
+        at = max(places.top(f"{table}.name"), 0)
         if not name or _is_root(package):
             continue
         version = str(package.get("version", ""))

@@ -20,10 +20,14 @@ _TOKEN = re.compile(
 
 @dataclass
 class TomlPlaces:
-    """Offsets in order of appearance: of string values by their text, of keys by dotted table and key."""
+    """Offsets in order of appearance: of string values by their text, of keys by dotted table and key.
+
+    ``tops`` are the keys that stand in no inline table or list.
+    """
 
     strings: dict[str, list[int]] = field(default_factory=dict)
     keys: dict[str, list[int]] = field(default_factory=dict)
+    tops: dict[str, list[int]] = field(default_factory=dict)
     _taken: dict[str, int] = field(default_factory=dict)
 
     def string(self, value: str, path: str = "") -> int:
@@ -36,6 +40,10 @@ class TomlPlaces:
     def key(self, path: str) -> int:
         """Offset of the next key with this dotted path (`project.dependencies`), the last again at the end; -1 if none."""
         return self._next("k:" + path, self.keys.get(path, []))
+
+    def top(self, path: str) -> int:
+        """Offset of the next key with this dotted path outside inline tables, the last again at the end; -1 if none."""
+        return self._next("t:" + path, self.tops.get(path, []))
 
     def _next(self, what: str, offsets: list[int]) -> int:
         if not offsets:
@@ -61,7 +69,9 @@ def scan(text: str) -> TomlPlaces:
             if pending is not None and (depth == 0 or inline > 0):
                 path = f"{table}.{pending[0]}" if table else pending[0]
                 places.keys.setdefault(path, []).append(pending[1])
-                current = path if depth == 0 else current
+                if depth == 0:
+                    places.tops.setdefault(path, []).append(pending[1])
+                    current = path
             pending = None
         elif first in "[{":
             depth, inline, pending = depth + 1, inline + (first == "{"), None
