@@ -122,7 +122,7 @@ def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:
             continue  # never loaded
         for rule in matcher.rules_of(fact.kind, fact.name):
             key = (rule, fact.span.line)
-            if key not in best:
+            if key not in best and (rule, int(fact.detail.get("statement", 0))) not in best:
                 optional = fact.kind == "py_import" and "optional" in fact.detail
                 best[key] = Hit(rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed), optional=optional)
     return list(best.values())

@@ -13,10 +13,12 @@ import msgspec
 from porter.config import Config
 from porter.examine import Examined
 from porter.model import Action, Confidence, Finding, Hit, Hours, Live, Rule, Severity
+from porter.origin import CUDA_WORD
 from porter.rules import RuleSet, applies
 
 PYTHON_KINDS = frozenset({"python", "cython", "notebook"})
 CODE_KINDS = PYTHON_KINDS | {"cuda", "cxx"}
+SCRIPT_KINDS = frozenset({"shell", "yaml", "docker", "requirements", "conda", "jenkins"})
 GUARDS = frozenset({"arch-guard", "python-api"})
 TESTS = re.compile(r"(\A|/)(tests?|testing|unit_tests|benchmarks?)/")
 
@@ -52,9 +54,20 @@ def assemble(
 def _off_the_amd_path(rule: Rule, one: Examined, unused: frozenset[str] = frozenset()) -> bool:
     """Python code around a CUDA-only library, in a project that builds for AMD: without the library it is not imported there.
 
-    What installs one of the ``unused`` libraries is off that path as well.
+    So is what installs one of the ``unused`` libraries, a script for CUDA by its name (install-cu121.sh, requirements_cuda.txt),
+    and a library in sources that the translation maps without loss.
     """
-    return (rule.category == "cuda-only-library" and one.kind in PYTHON_KINDS) or (rule.id in unused and one.kind not in CODE_KINDS)
+    if one.kind in SCRIPT_KINDS and CUDA_WORD.search(one.path.lower()):
+        return True
+    if rule.id in unused and one.kind not in CODE_KINDS:
+        return True
+    return (rule.category == "cuda-only-library" and one.kind in PYTHON_KINDS) or _translated(rule, one)
+
+
+def _translated(rule: Rule, one: Examined) -> bool:
+    """A library that the translation maps without loss, in sources of a project that builds for AMD: its build has done that."""
+    replaced = rule.replacement is not None and rule.replacement.status == "drop-in-replacement"
+    return replaced and rule.action is Action.AUTOMATIC and one.kind in ("cuda", "cxx")
 
 
 def _unused_libraries(examined: list[Examined], ruleset: RuleSet, off_path: frozenset[str]) -> frozenset[str]:
@@ -72,11 +85,13 @@ def _unused_libraries(examined: list[Examined], ruleset: RuleSet, off_path: froz
 def _severity(rule: Rule, hit: Hit, one: Examined, ported: bool) -> Severity:
     """The rule's; at most minor in scripts that only test or measure, since nobody's product stops with them.
 
-    So are doubtful hits on guards and vendor tests in a project that builds for AMD: what stops it there would be known.
+    So are doubtful hits on guards and vendor tests, and doubtful questions, in a project that builds for AMD: what stops it
+    there would be known.
     """
     is_side = one.kind not in ("cuda", "cxx") and TESTS.search(one.path)
     confidence = hit.confidence or rule.confidence
-    is_doubtful = confidence is Confidence.LOW or (confidence is Confidence.MEDIUM and rule.category in GUARDS)
+    is_check = rule.category in GUARDS or rule.action is Action.CHECK
+    is_doubtful = confidence is Confidence.LOW or (confidence is Confidence.MEDIUM and is_check)
     return min(rule.severity, Severity.MINOR) if is_side or (ported and is_doubtful) else rule.severity
 
 
@@ -92,7 +107,7 @@ def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], cate
     work = category == rule.category and not rule.is_insight
     message = f"{rule.title}: {hit.message}" if hit.message else rule.title
     if category == "already-ported":
-        message = f"{hit.unread or 'Not in the build for AMD' if hit.live is Live.NO else 'Off the AMD path of this project'}: {message}"
+        message = f"{_why_ported(rule, hit, one)}: {message}"
     elif hit.optional:
         message += " (optional: the program goes on without it; its use is found at the calls)"
     span = hit.span
@@ -103,6 +118,12 @@ def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], cate
         snippet=one.snippets.get(span.line, ""), message=message, replacement=rule.replacement if work else None,
         targets=targets, group=_group(rule, hit), related=hit.related,
     )  # fmt: skip
+
+
+def _why_ported(rule: Rule, hit: Hit, one: Examined) -> str:
+    if hit.live is Live.NO:
+        return hit.unread or "Not in the build for AMD"
+    return "Translated in this project's build for AMD" if _translated(rule, one) else "Off the AMD path of this project"
 
 
 def _group(rule: Rule, hit: Hit) -> str:

@@ -22,6 +22,9 @@ BUILD_FILE = re.compile(
 )
 
 
+BUILD_SIGN = re.compile(r"(?i)rocm_home|rocm_path|hip_path|hipcc|^-D\w*(HIP|ROCM)")  # a sign that itself speaks of building
+
+
 def signs_of_amd(own: Iterable[Examined], examined: Iterable[Examined]) -> tuple[Related, ...]:
     """Every place in own code that knows AMD, and every AMD-side source, requirement or container file."""
     sides = [Related(one.path, 1, "AMD-side file") for one in examined if one.origin is Origin.AMD and one.kind in SIDE_KINDS]
@@ -30,7 +33,8 @@ def signs_of_amd(own: Iterable[Examined], examined: Iterable[Examined]) -> tuple
 
 def builds_for_amd(signs: tuple[Related, ...]) -> bool:
     """Whether there are signs enough, and some stand where things are built: guards in code alone may be a port that never ended."""
-    return len(signs) >= AMD_SIGNS_OF_A_PORT and any(BUILD_FILE.search(sign.path) for sign in signs)
+    builds = (BUILD_FILE.search(sign.path) or BUILD_SIGN.search(sign.note) for sign in signs)
+    return len(signs) >= AMD_SIGNS_OF_A_PORT and any(builds)
 
 
 def off_the_amd_path(examined: Iterable[Examined], ruleset: RuleSet, index: Index) -> frozenset[str]:

@@ -28,6 +28,9 @@ elif IS_ROCM:
     "csrc/plain.cu": '#ifndef USE_ROCM\n#include "gemm.h"\n#endif\n__device__ int h(int v) { return __shfl_sync(0xffffffff, v, 2); }\n',
     "p/norm.py": "from quack import rmsnorm\n",
     "p/model/nvidia/ops.py": "import torch\nassert torch.version.cuda.startswith('13')\n",
+    "ci/install-cu128.sh": "export CUDA_HOME=/usr/local/cuda-12.8\n",
+    "ci/install.sh": "export CUDA_HOME=/usr/local/cuda\n",
+    "csrc/blas.cu": "#include <cublas_v2.h>\n",
     "tests/test_nvfp4.py": 'from p import LLM\nLLM("nvidia/Llama-3.1-8B-Instruct-NVFP4")\n',
 }  # fmt: skip
 
@@ -57,6 +60,12 @@ def test_a_library_that_only_code_off_the_path_imports_costs_nothing(report: Rep
 
 def test_a_script_that_only_tests_is_minor_at_most(report: Report) -> None:
     assert [f.severity for f in report.findings if f.path.startswith("tests/")] == [Severity.MINOR]
+
+
+def test_scripts_named_for_cuda_and_translated_libraries_are_ported(report: Report) -> None:
+    assert {f.path for f in report.findings if f.rule == "cuda-home"} == {"ci/install.sh"}
+    assert [f.message.partition(": ")[0] for f in report.insights if f.rule == "cublas"] == ["Translated in this project's build for AMD"]
+    assert "cublas" not in {f.rule for f in report.findings}
 
 
 def test_doubtful_guards_are_minor_where_the_amd_build_runs(tmp_path: Path) -> None:

@@ -30,8 +30,11 @@ def imports(source: Source, guards: PythonGuards) -> list[Fact]:
             continue
         done.add(path[at].id)
         detail = manner(source, path[:at])
+        line = source.span(path[at]).line
         for name, node in _names(source, path[at]):
-            facts.append(Fact("py_import", name, source.span(node), "host", guards.at_byte(path[at].start_byte), SEEN_BY, (), detail))
+            span = source.span(node)
+            more = detail if span.line == line else {**detail, "statement": str(line)}  # a list of names over several lines
+            facts.append(Fact("py_import", name, span, "host", guards.at_byte(path[at].start_byte), SEEN_BY, (), more))
     return facts
 
 
