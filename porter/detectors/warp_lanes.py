@@ -85,7 +85,7 @@ def _broken(verdict: Verdict, targets: tuple[str, ...]) -> Iterator[Hit]:
     function = verdict.uses.env.function
     why = _why(verdict)
     own = any(found.uses is verdict.uses and found.proven for found in verdict.breaks)
-    if verdict.state == "mixed" and verdict.fixed and verdict.hardware:
+    if verdict.state == "mixed" and verdict.fixed and (verdict.hardware or verdict.others):
         yield _mixed(verdict, targets)
         own = True
     seen: set[tuple[str, int]] = set()
@@ -109,7 +109,7 @@ def _why(verdict: Verdict) -> str:
 
 def _mixed(verdict: Verdict, targets: tuple[str, ...]) -> Hit:
     function = verdict.uses.env.function
-    here, there = verdict.fixed[0], verdict.hardware[0]
+    here, there = verdict.fixed[0], (verdict.hardware or verdict.others)[0]
     message = f"{function.name} takes a warp for 32 lanes here and for the device's width in line {there.expr.line}"
     return Hit("warpsize-mixed-with-32", here.expr.span, message, function.name, confidence=Confidence.HIGH, targets=targets)
 

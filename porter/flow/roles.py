@@ -13,6 +13,9 @@ from porter.flow.program import Program
 from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
 
 
+DOUBTFUL = "grid"  # the flavour of uses that only other uses of the function explain
+
+
 class Use(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One use. ``role`` is lane, warp, warps, shuffle, vote, syncwarp, halving, stride, tail, magic, shared, shared_index, hardware,
     shape, bits, shift or compare; ``flavour`` is the sort within it (idx, up, down, xor, ballot, any …).
@@ -59,6 +62,9 @@ def uses_of(env: Env) -> Uses:
             found.append(Use("fragment", event.value, event, Value("other"), "inline PTX"))
     for loop in _loops(env):
         _loop(env, loop, found)
+    if not any(use.role == "lane" and use.value.proven and use.flavour != DOUBTFUL for use in found):
+        found = [use for use in found if use.flavour != DOUBTFUL]  # an index of the grid cut by 32: words and bits, as far as anyone says
+    found = [use for use in found if use.flavour != DOUBTFUL or use.role == "warp"]
     if any(use.role == "shuffle" and use.value.kind == "const" and (use.value.num or 0) >= WARP for use in found):
         found = [use for use in found if use.flavour != "step"]  # its steps go on to 32: it knows of 64 lanes
     return Uses(env, tuple(found), frozenset(calls))
@@ -98,12 +104,11 @@ def _name(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
 def _binary(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
     value = env.value(expr)
     op = expr.op
-    if value.via == "gid" and value.kind in ("lane", "warp") and not _meant(event, parent):
-        return
+    doubtful = value.via == "gid" and value.kind in ("lane", "warp") and not _meant(event, parent)
     if op in ("%", "&") and value.kind == "lane":
-        found.append(Use("lane", expr, event, value, width=value.width, parent=parent))
+        found.append(Use("lane", expr, event, value, DOUBTFUL if doubtful else "", value.width, parent))
     elif op in ("/", ">>") and value.kind in ("warp", "warps"):
-        found.append(Use(value.kind, expr, event, value, width=value.width, parent=parent))
+        found.append(Use(value.kind, expr, event, value, DOUBTFUL if doubtful else "", value.width, parent))
     elif op == "<<" and value.kind == "mask" and value.via == "lane-shift":
         found.append(Use("shift", expr, event, value, width=value.width, parent=parent))
     elif op in ("<", "<=", "==", "!=", ">", ">="):

@@ -29,7 +29,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False):
     ``state`` is none (no warp in it), consistent (32 lanes throughout, right on 64), narrow (the same but for shuffles that
     need a width), matrix (32 lanes of a matrix fragment), broken, mixed (32 and the hardware's width together), hardware, or
     amd for code that calls AMD's own builtins. ``fixed`` and ``hardware`` are the uses that take 32 lanes and those that ask
-    the device.
+    the device, ``others`` the latter in functions that call it or that it calls.
     """
 
     state: str
@@ -38,6 +38,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False):
     hardware: tuple[Use, ...] = ()
     breaks: tuple[Break, ...] = ()
     collectives: int = 0
+    others: tuple[Use, ...] = ()
 
 
 def fixed_uses(uses: Uses) -> list[Use]:
@@ -179,7 +180,8 @@ def _judge(uses: Uses, groups: list[list[Uses]]) -> Verdict:
         state = "broken" if deep else "matrix" if fragments else "narrow" if all_breaks else "consistent"
     unique = {id(b.use): b for b in all_breaks}
     ordered = sorted(unique.values(), key=lambda b: (b.use.role == "shuffle", b.uses is not uses))  # the gravest, and the nearest, first
-    return Verdict(state, uses, tuple(fixed), tuple(hardware), tuple(ordered), collectives)
+    others = tuple(use for use in all_hardware if all(use is not own for own in hardware))
+    return Verdict(state, uses, tuple(fixed), tuple(hardware), tuple(ordered), collectives, others)
 
 
 NOTES = {
