@@ -21,7 +21,21 @@ def unbuilt(surveys: Mapping[str, Survey], dead_cmake: frozenset[str], resolve: 
             if target:
                 listed[target].append(Live.NO if path in dead_cmake else live)
     dead = {path for path, lives in listed.items() if all(live is Live.NO for live in lives)}
-    return frozenset(dead | headers_of(surveys, dead, resolve)) if dead else frozenset()
+    if not dead:
+        return frozenset()
+    dead |= _beside(surveys, dead, resolve)
+    return frozenset(dead | headers_of(surveys, dead, resolve))
+
+
+def _beside(surveys: Mapping[str, Survey], dead: set[str], resolve: Callable[[str, str], str | None]) -> set[str]:
+    """Headers in folders whose sources are all left out, unless a file elsewhere includes them: sources that a script writes may."""
+    sources = {path for path, one in surveys.items() if one.kind in ("cuda", "cxx") and not path.endswith(HEADERS)}
+    folders = {posixpath.dirname(path) for path in dead} - {posixpath.dirname(path) for path in sources - dead} - {""}
+    used: set[str | None] = set()
+    for path, one in surveys.items():
+        if path not in dead and posixpath.dirname(path) not in folders:
+            used |= {resolve(include, path) for include in one.includes}
+    return {path for path in surveys if path.endswith(HEADERS) and posixpath.dirname(path) in folders} - used
 
 
 def _find(name: str, surveys: Mapping[str, Survey]) -> str:

@@ -37,6 +37,19 @@ def test_what_cmake_builds_for_cuda_alone_is_already_ported(tmp_path: Path) -> N
     assert {"csrc/nvidia_only.cu", "csrc/tile.cuh"} <= ported
 
 
+def test_templates_for_sources_that_a_script_writes_go_with_their_folder(tmp_path: Path) -> None:
+    (tmp_path / "csrc/marlin").mkdir(parents=True)
+    listed = CMAKE.replace("csrc/nvidia_only.cu;csrc/listed_twice.cu", "csrc/marlin/repack.cu")
+    (tmp_path / "CMakeLists.txt").write_text(listed)
+    (tmp_path / "csrc/both.cu").write_text('#include "marlin/shared.cuh"\n' + KERNEL.replace("tile", "shared"))
+    (tmp_path / "csrc/marlin/repack.cu").write_text("__global__ void repack(int* p) { p[0] = 1; }\n")
+    (tmp_path / "csrc/marlin/template.h").write_text(HEADER)
+    (tmp_path / "csrc/marlin/shared.cuh").write_text(HEADER)
+    report = pipeline.audit(tmp_path, Config(jobs=0))
+    warp = {f.path for f in report.findings if f.category == "warp-size"}
+    assert warp == {"csrc/both.cu", "csrc/marlin/shared.cuh"}
+
+
 def test_names_that_the_projects_own_header_redefines_for_amd_are_ported(tmp_path: Path) -> None:
     (tmp_path / "interop.h").write_text(
         "#if defined(__HIP_PLATFORM_AMD__)\n#define atomicAdd_block atomicAdd\n#else\n#include <cuda_runtime.h>\n#endif\n"
