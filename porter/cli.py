@@ -53,17 +53,23 @@ def main() -> None:
 
 @main.command()
 @click.argument("path", type=click.Path())
-@click.option("--target", default=",".join(DEFAULT_TARGETS), show_default=True, help="GPU targets, separated by commas.")
+@click.option("--target", default="", show_default=",".join(DEFAULT_TARGETS), help="GPU targets, separated by commas.")
 @click.option("--rocm", default="", help="ROCm version to port to; default: the newest that porter knows.")
 @click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Report format; may be repeated with --output.")
 @click.option("--output", "outputs", multiple=True, help="Report file, - for standard output; its ending gives the format.")
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 when a finding has this severity or a higher one.")
+@click.option("--baseline", default="", metavar="REV|FILE", help="Compare with a git revision of PATH, or with a saved JSON report.")
+@click.option("--fail-on-new", type=click.Choice(SEVERITIES), help="As --fail-on, for findings that the baseline does not have.")
 @click.option("--strict", is_flag=True, help="Exit with 3 when something could not be read in full.")
 @click.option("--exclude", multiple=True, help="Leave out what matches this .gitignore pattern; may be repeated.")
 @click.option("--include-vendored", is_flag=True, help="Count third-party and machine-made code too.")
 @click.option("--define", "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Preprocessor macro of the build for AMD.")
 @click.option("--rules", "rules_dirs", multiple=True, type=click.Path(), help="Folder with rules of your own; may be repeated.")
 @click.option("--hipify", "hipify_path", default="", help="Path of hipify-perl; default: looked for, built-in engine where absent.")
+@click.option("--config", "settings_file", default="", help="Settings file; default: porter.toml or pyproject.toml in PATH.")
+@click.option("--no-config", is_flag=True, help="Do not read settings from PATH.")
+@click.option("--require-reason", is_flag=True, help="A suppression without a reason does not count.")
+@click.option("--no-cache", is_flag=True, help="Accepted for scripts: porter keeps no cache yet.")
 @click.option("--jobs", type=click.IntRange(0, 256), default=None, help="Worker processes; 0 runs all in this process.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no summary on the terminal.")
 def scan(
@@ -246,5 +252,5 @@ def hipify(path: str, **options: Any) -> None:
 from porter import cli_tools as _tools  # noqa: E402 - the group must exist first
 from porter.cli_rules import rules as _rules  # noqa: E402
 
-for _command_of_porter in (_rules, _tools.doctor):
+for _command_of_porter in (_rules, _tools.doctor, _tools.verify):
     main.add_command(_command_of_porter)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -19,3 +23,46 @@ def doctor(form: str, hip_include: str, hipify_path: str) -> None:
 
     tools = examination.examine(os.environ, hip_include, hipify_path)
     click.echo(examination.as_json(tools) if form == "json" else examination.report(tools), nl=False)
+
+
+@click.command()
+@click.argument("path", type=click.Path())
+@click.option("--target", default="gfx90a,gfx942", show_default=True, help="GPU targets, separated by commas.")
+@click.option("--rocm", default="", help="ROCm version to translate for; default: the one that the headers are of.")
+@click.option(
+    "--hip-include", default="", type=click.Path(), help="Folder with HIP's headers; default: PORTER_HIP_INCLUDE, ROCm, /usr/include."
+)
+@click.option(
+    "--include",
+    "-I",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder with third-party headers; may be repeated.",
+)
+@click.option("--define", "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Preprocessor macro of the build for AMD.")
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds for one compiler run.")
+@click.option("--jobs", type=click.IntRange(1, 256), default=None, help="Compilers at a time; default: one a processor.")
+@click.option("--format", "form", type=click.Choice(("terminal", "json")), default="terminal", show_default=True)
+@click.option("--strict", is_flag=True, help="Exit with 1 when a file does not compile or an error was not predicted.")
+def verify(path: str, form: str, target: str, rocm: str, include: tuple[str, ...], jobs: int | None, strict: bool, **options: Any) -> None:
+    """Translate, and ask the compilers of this machine: how far every file comes, and which finding predicted each error."""
+    from porter.config import Config, check_targets
+    from porter.hipify import api
+    from porter.verify import project, render
+
+    config = Config(
+        targets=check_targets(tuple(target.split(","))), rocm=rocm or list(api.rocm_versions())[-1], defines=options["defines"],
+        jobs=jobs or os.cpu_count() or 2,
+    )  # fmt: skip
+    folders = tuple(str(Path(folder).resolve()) for folder in include)
+    done = project.verify(Path(path), config, os.environ, options["hip_include"], folders, rocm, options["timeout"], _progress())
+    click.echo(render.as_json(done) if form == "json" else render.as_text(done), nl=False)
+    if strict and (done.predicted < len(done.errors) or any(file.unit and file.rung not in ("compiles", "links") for file in done.files)):
+        raise SystemExit(1)
+
+
+def _progress() -> Callable[[int, int], None]:
+    """A count on standard error when that is a terminal; else nothing."""
+    if not sys.stderr.isatty():
+        return lambda *_: None
+    return lambda done, total: click.echo(f"\rcompiled {done} of {total}" + ("\r\033[K" if done == total else ""), nl=False, err=True)

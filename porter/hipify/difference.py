@@ -88,3 +88,17 @@ def _lines(hunk: list[tuple[int, int, int, int]], old: list[bytes], new: list[by
 def _text(line: bytes) -> str:
     text = line.decode("utf-8", "replace")
     return text if len(text) <= _MAX_LINE else text[:_MAX_LINE] + " ..."
+
+
+def line_map(before: bytes, after: bytes) -> list[int]:
+    """For every line of ``after`` the line of ``before`` that it comes from, both counted from 1; index 0 is not used."""
+    old, new = before.split(b"\n"), after.split(b"\n")
+    out = [0] * (len(new) + 1)
+    a = b = 0
+    for first, last, start, end in [*_changes(old, new), (len(old), len(old), len(new), len(new))]:
+        for step in range(start - b):
+            out[b + step + 1] = a + step + 1
+        for step in range(end - start):
+            out[start + step + 1] = min(first + step, max(first, last - 1), len(old) - 1) + 1
+        a, b = last, end
+    return out

@@ -1,0 +1,90 @@
+"""Sources for a verification: every source file of the repository in a scratch folder, translated, with the way back to its lines."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from porter.discover import read_regular
+from porter.hipify import Options, convert, gets_runtime_unasked, lexer
+from porter.hipify.difference import line_map
+from porter.hipify.live import live_lines
+from porter.kinds import kind_of
+from porter.parse.guards import guards_of
+
+TEXTS = frozenset(
+    (".cu .cuh .c .cc .cpp .cxx .h .hh .hpp .hxx .inl .inc .ipp .tpp .tcc .txx .impl .def .ptx .tmpl .template .in .glsl .cl .hip").split()
+)
+HEADERS = (".h", ".cuh", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".txx", ".impl", ".def", ".in", ".ptx", ".tmpl")
+MAX_BYTES = 8 << 20  # of one file
+MAX_TOTAL = 512 << 20  # of all
+# Reads a file into the program, where its bytes could be asked for one by one.
+_EMBED = re.compile(rb"(?:#|%:)\s*embed\b")
+
+
+class Sources(msgspec.Struct):
+    """Texts by path: as they are, and as translated; names left by the translation; files that read others with #embed."""
+
+    before: dict[str, bytes]
+    after: dict[str, bytes]
+    left: dict[str, int]
+    embeds: bool = False
+    cut: bool = False
+
+    def lines(self, path: str) -> list[int]:
+        """The CUDA line of every line of the translation, both from 1; index 0 is not used."""
+        return line_map(self.before[path], self.after[path])
+
+
+def gather(root: Path, rocm: str, translate: bool = True) -> Sources:
+    """Reads and translates the sources below a folder; links and what is no regular file are left out."""
+    found = Sources({}, {}, {})
+    total = 0
+    for path in _paths(root):
+        data = read_regular(root / path, MAX_BYTES)
+        if data is None or b"\0" in data[:4096]:
+            continue
+        total += len(data)
+        if total > MAX_TOTAL:
+            found.cut = True
+            break
+        found.before[path] = found.after[path] = data
+        found.embeds = found.embeds or (b"embed" in data.replace(b"\\\n", b"").replace(b"\\\r\n", b"") and _embeds(data))
+        if translate and kind_of(path, data) == "cuda":
+            options = Options(rocm=rocm, runtime_is_implicit=gets_runtime_unasked(path))
+            done = convert(data, options, live_lines(guards_of(data, path)))
+            found.after[path] = done.output
+            if done.left:
+                found.left[path] = len(done.left)
+    return found
+
+
+def _embeds(data: bytes) -> bool:
+    return _EMBED.search(lexer.mask(data.replace(b"\\\r\n", b"").replace(b"\\\n", b""))) is not None
+
+
+def _paths(root: Path) -> list[str]:
+    out: list[str] = []
+    for folder, below, names in os.walk(root, followlinks=False):
+        below[:] = sorted(name for name in below if name not in (".git", ".svn", ".hg"))
+        here = Path(folder)
+        for name in sorted(names):
+            if os.path.splitext(name)[1].lower() in TEXTS and name.isprintable():  # noqa: PTH122 - a name, not a path
+                out.append((here / name).relative_to(root).as_posix())
+    return out
+
+
+def write(found: Sources, folder: Path) -> None:
+    """Writes the translated texts below a folder."""
+    for path, data in found.after.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+
+
+def units(found: Sources) -> list[str]:
+    """The files that a build compiles on their own: CUDA sources that are no headers and that no other file includes."""
+    return [path for path, data in found.before.items() if not path.endswith(HEADERS) and kind_of(path, data) == "cuda"]
