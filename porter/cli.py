@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from porter import __version__
 from porter.config import DEFAULT_TARGETS, Config, check_targets
 from porter.errors import ConfigError, PorterError
+
+if TYPE_CHECKING:
+    from porter.settings import Settings
 
 FORMATS = ("terminal", "html", "json", "sarif", "markdown", "csv", "gitlab", "junit")
 SEVERITIES = ("info", "minor", "major", "blocker")
@@ -76,20 +80,42 @@ def scan(
     path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on: str | None, strict: bool, quiet: bool, **options: Any
 ) -> None:
     """Scan a repository or a file, and write the report (porter-report.html when no --output is given)."""
-    from porter import pipeline
+    from porter import settings
 
     wanted = _pairs(formats, outputs)
-    config = _config(options)
+    if options["fail_on_new"] and not options["baseline"]:
+        raise ConfigError("--fail-on-new needs --baseline", "without one every finding is new: --fail-on")
+    named = Path(options["settings_file"]) if options["settings_file"] else None
+    config = _config(options, settings.load(Path(path), named, not options["no_config"]))
     progress, stop = _progress(quiet)
     try:
-        report = pipeline.audit(Path(path), config, progress, _command())
+        report = _audited(Path(path), config, options["baseline"], progress)
     finally:
         stop()
     _deliver(report, wanted, quiet)
     if strict and not report.complete:
         raise SystemExit(INCOMPLETE)
-    if fail_on and any(finding.severity.rank >= SEVERITIES.index(fail_on) for finding in report.findings):
+    if _fails(report.findings, fail_on) or _fails((f for f in report.findings if f.state == "new"), options["fail_on_new"]):
         raise SystemExit(FOUND)
+
+
+def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str, int, int], None]) -> Any:
+    """The report, held against the baseline where there is one; what cannot be a baseline is refused before the scan."""
+    from porter import pipeline
+    from porter.baseline import Source, against
+
+    if not baseline:
+        return pipeline.audit(root, config, progress, _command())
+    source = Source(baseline, root, shutil.which("git") or "")
+    try:
+        report = pipeline.audit(root, config, progress, _command())
+        return against(report, source, config, lambda where, how: pipeline.audit(where, how, progress))
+    finally:
+        source.close()
+
+
+def _fails(findings: Iterable[Any], severity: str | None) -> bool:
+    return severity is not None and any(finding.severity.rank >= SEVERITIES.index(severity) for finding in findings)
 
 
 def _pairs(formats: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -112,10 +138,11 @@ def _format_of(file: str) -> str:
     return "terminal" if file == "-" else format_of(file)
 
 
-def _config(options: dict[str, Any]) -> Config:
+def _config(options: dict[str, Any], file: Settings) -> Config:
+    """The options over the settings file over the defaults; lists add up."""
     from porter.hipify import api, perl
 
-    rocm = options["rocm"] or list(api.rocm_versions())[-1]
+    rocm = options["rocm"] or file.rocm or list(api.rocm_versions())[-1]
     api.hip_version(rocm)
     found = perl.find(
         options["hipify_path"], os.environ.get("PORTER_HIPIFY", ""), os.environ.get("PATH", ""), os.environ.get("ROCM_PATH", "")
@@ -124,9 +151,11 @@ def _config(options: dict[str, Any]) -> Config:
         raise ConfigError(f"{options['hipify_path']}: no hipify-perl there", "leave --hipify out to let porter look for it")
     jobs = options["jobs"] if options["jobs"] is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
     return Config(
-        targets=check_targets(tuple(options["target"].split(","))), rocm=rocm, exclude=options["exclude"],
-        include_vendored=options["include_vendored"], jobs=jobs, rules_dirs=options["rules_dirs"],
-        hipify_perl=str(found) if found else "", defines=options["defines"],
+        targets=check_targets(tuple(options["target"].split(","))) if options["target"] else file.targets or DEFAULT_TARGETS, rocm=rocm,
+        exclude=(*file.exclude, *options["exclude"]), include_vendored=options["include_vendored"] or file.include_vendored, jobs=jobs,
+        rules_dirs=(*file.rules_dirs, *options["rules_dirs"]), hipify_perl=str(found) if found else "",
+        defines=(*file.defines, *options["defines"]), severities=file.severities, per_path=file.per_path,
+        require_reason=options["require_reason"] or file.require_reason, today=datetime.date.today().isoformat(), notes=file.notes,
     )  # fmt: skip
 
 
@@ -138,10 +167,10 @@ def _command() -> str:
     words = iter(sys.argv[1:])
     for word in words:
         name = word.split("=", 1)[0]
-        if name in ("--output", "--format", "--jobs", "--fail-on"):
+        if name in ("--output", "--format", "--jobs", "--fail-on", "--fail-on-new"):
             if name == word:
                 next(words, None)
-        elif name not in ("--quiet", "-q", "--strict"):
+        elif name not in ("--quiet", "-q", "--strict", "--no-cache"):
             kept.append(Path(word).name if Path(word).is_absolute() else word)
     return shlex.join(["porter", *kept])
 
@@ -250,7 +279,8 @@ def hipify(path: str, **options: Any) -> None:
 
 
 from porter import cli_tools as _tools  # noqa: E402 - the group must exist first
+from porter.cli_diff import diff as _diff  # noqa: E402
 from porter.cli_rules import rules as _rules  # noqa: E402
 
-for _command_of_porter in (_rules, _tools.doctor, _tools.verify):
+for _command_of_porter in (_diff, _rules, _tools.doctor, _tools.verify):
     main.add_command(_command_of_porter)

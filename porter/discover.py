@@ -144,7 +144,7 @@ class _Walk:
             return False
         shown = path + "/" if is_folder else path
         if self.exclude.match_file(shown):
-            self._skip(path, "excluded by --exclude")
+            self._skip(path, "excluded by --exclude or the settings" if self.config.notes else "excluded by --exclude")
             return False
         if ignore.ignored(shown, specs):
             self._skip(path, "ignored by .gitignore or .porterignore")

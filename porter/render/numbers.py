@@ -94,3 +94,10 @@ def percent(part: float, whole: float) -> str:
 def plural(value: int, one: str, many: str = "") -> str:
     """A count with its noun: 1 file, 2 files."""
     return f"{count(value)} {one if value == 1 else many or one + 's'}"
+
+
+def debt(before: Quantiles, after: Quantiles) -> str:
+    """Hours of work before and after in words, with their difference: 40 h before, 38 h now (2 h less; P50)."""
+    change = after.p50 - before.p50
+    words = "no change" if abs(change) < 0.01 else f"{hours(abs(change))} {'more' if change > 0 else 'less'}"
+    return f"{hours(before.p50)} before, {hours(after.p50)} now ({words}; P50)"

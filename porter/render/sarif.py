@@ -30,10 +30,12 @@ def render(report: Report) -> str:
 def as_dict(report: Report) -> dict[str, Any]:
     """The log as plain dicts and lists."""
     kept = _kept(report)
-    names = sorted({finding.rule for finding in kept})
+    hidden = report.suppressed[: MAX_RESULTS - len(kept)]
+    names = sorted({finding.rule for finding in (*kept, *hidden)})
     index = {name: i for i, name in enumerate(names)}
-    rules = {finding.rule: summary.rule_of(report, finding) for finding in kept}
-    baseline = bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings)
+    rules = {finding.rule: summary.rule_of(report, finding) for finding in (*kept, *hidden)}
+    baseline = report.baseline is not None or bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings)
+    suppressed = [_suppressed(report, finding, index[finding.rule]) for finding in hidden]
     run = {
         "tool": {
             "driver": {
@@ -47,7 +49,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"ROOT": {"description": {"text": "the folder that was scanned"}}},
         "invocations": [_invocation(report, len(report.findings) - len(kept))],
-        "results": [_result(finding, index[finding.rule], baseline) for finding in kept],
+        "results": [_result(finding, index[finding.rule], baseline) for finding in kept] + suppressed,
         "properties": _run_properties(report),
     }
     return {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}
@@ -108,6 +110,15 @@ def _result(finding: Finding, rule_index: int, baseline: bool) -> dict[str, Any]
     if baseline:
         out["baselineState"] = "unchanged" if finding.state == "unchanged" else "new"
     return out
+
+
+def _suppressed(report: Report, finding: Finding, rule_index: int) -> dict[str, Any]:
+    """A finding that a comment or the settings took out of the totals, with the reason that was given."""
+    why = report.suppressions.get(finding.fingerprint)
+    entry = {"kind": why.kind if why else "inSource", "status": "accepted"}
+    if why and why.reason:
+        entry["justification"] = one_line(why.reason)
+    return _result(finding, rule_index, False) | {"suppressions": [entry]}
 
 
 def _message(finding: Finding) -> str:

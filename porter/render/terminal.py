@@ -58,6 +58,13 @@ def _totals(console: Console, report: Report) -> None:
     stops = summary.blockers(report)
     rules = numbers.plural(len({finding.rule for finding in report.findings}), "rule")
     table.add_row("Findings", numbers.count(len(report.findings)), f"of {rules}; {numbers.plural(stops, 'blocker')}")
+    if (base := report.baseline) is not None:
+        table.add_row(
+            "Baseline", numbers.count(base.new), f"new, {numbers.count(base.fixed)} fixed, {numbers.count(base.unchanged)} unchanged"
+        )
+        table.add_row("Debt", "", numbers.debt(base.before, base.after))
+    if report.suppressed:
+        table.add_row("Suppressed", numbers.count(len(report.suppressed)), "findings, by comments or settings; in no total")
     if (share := summary.untouched(report)) is not None:
         files = numbers.plural(report.cuda_files, "file")
         table.add_row("CUDA", numbers.percent(*share), f"of {numbers.count(share[1])} lines in {files} need no hand work")

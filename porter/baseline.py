@@ -1,0 +1,204 @@
+"""Baseline: tells new, fixed and unchanged findings apart by their content, against a saved report or a git revision."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from porter.config import Config
+from porter.errors import InputError
+from porter.model import Baseline, Finding, Hours, Problem, Quantiles, Report, Rule
+from porter.revision import Reader, checkout_of
+
+SCHEMA = "porter.report/1"
+MAX_BYTES = 1 << 30
+Audit = Callable[[Path, Config], Report]
+
+
+class _Tool(msgspec.Struct, frozen=True):
+    version: str = ""
+    rules: str = ""
+
+
+class _Summary(msgspec.Struct, frozen=True):
+    effort_hours: Quantiles = Quantiles()
+    complete: bool = True
+
+
+class _Path(msgspec.Struct, frozen=True):
+    path: str
+
+
+class _Suppressed(msgspec.Struct, frozen=True):
+    fingerprint: str
+
+
+class _Estimate(msgspec.Struct, frozen=True):
+    total: Hours = Hours()
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """What a comparison needs of a JSON report; everything else in it is passed over."""
+
+    schema: str
+    tool: _Tool
+    root: str
+    commit: str
+    targets: tuple[str, ...]
+    rocm: str
+    summary: _Summary
+    findings: tuple[Finding, ...]
+    insights: tuple[Finding, ...]
+    files: tuple[_Path, ...]
+    suppressions: tuple[_Suppressed, ...] = ()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files that were scanned."""
+        return frozenset(record.path for record in self.files)
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Findings that are only in the later report, only in the earlier one, and in both (as the later one has them)."""
+
+    new: tuple[Finding, ...]
+    fixed: tuple[Finding, ...]
+    unchanged: tuple[Finding, ...]
+
+
+def load(path: Path) -> Saved:
+    """A report that was saved as JSON; raises InputError for anything else."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{path}: larger than {MAX_BYTES >> 30} GiB")
+        saved = msgspec.json.decode(path.read_bytes(), type=Saved)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(
+            f"{path}: is no JSON report of porter: {str(error)[:200]}", "write one with porter scan --output FILE.json"
+        ) from error
+    if saved.schema != SCHEMA:
+        raise InputError(f"{path}: its schema is '{saved.schema[:60]}', this porter reads {SCHEMA}")
+    return saved
+
+
+def compare(before: Sequence[Finding], after: Sequence[Finding], paths: frozenset[str], hidden: frozenset[str] = frozenset()) -> Comparison:
+    """Match by fingerprint, which holds content and no line numbers; then what is left of files that moved by rule and line text.
+
+    ``paths`` are the files of the later report: an earlier file that is not among them may have moved. ``hidden`` are the
+    fingerprints that the later report suppresses: those findings are neither fixed nor there.
+    """
+    old = {finding.fingerprint for finding in before}
+    known = {finding.fingerprint for finding in after}
+    moved: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for finding in reversed(before):
+        if finding.fingerprint not in known and finding.path not in paths:
+            moved[_content(finding)].append(finding)
+    earlier = {finding.path for finding in before}
+    new, unchanged, found = [], [], set()
+    for finding in after:
+        if finding.fingerprint in old:
+            unchanged.append(finding)
+        elif finding.path not in earlier and moved.get(_content(finding)):
+            found.add(moved[_content(finding)].pop().fingerprint)
+            unchanged.append(finding)
+        else:
+            new.append(finding)
+    gone = tuple(f for f in before if f.fingerprint not in known and f.fingerprint not in found and f.fingerprint not in hidden)
+    return Comparison(tuple(new), gone, tuple(unchanged))
+
+
+def _content(finding: Finding) -> tuple[str, str]:
+    return finding.rule, " ".join(finding.snippet.split("\n", 1)[0].split())
+
+
+def differences(before: Saved, after: Saved) -> tuple[str, ...]:
+    """What else changed between two reports, so that a new finding need not come from a change of the code."""
+    pairs = (
+        ("porter", before.tool.version, after.tool.version), ("rules", before.tool.rules, after.tool.rules),
+        ("targets", ", ".join(before.targets), ", ".join(after.targets)), ("ROCm", before.rocm, after.rocm),
+    )  # fmt: skip
+    out = [f"{name} {old or 'unknown'} before, {new or 'unknown'} now" for name, old, new in pairs if old != new]
+    if not before.summary.complete:
+        out.append("the earlier audit was incomplete")
+    return tuple(out)
+
+
+class Source:
+    """Where a baseline comes from, looked up before the long scan: a saved report, or a commit of the scanned checkout."""
+
+    def __init__(self, text: str, root: Path, git: str) -> None:
+        """``text`` is a file or a revision, ``git`` the path of git; raises InputError or ToolError when it cannot be had."""
+        self.text = text
+        self.root = root
+        self.saved: Saved | None = None
+        self.commit = ""
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        path = Path(text)
+        if path.is_file():
+            self.saved = load(path)
+        elif path.suffix == ".json":
+            raise InputError(f"{text}: no such file")
+        else:
+            checkout = checkout_of(root)
+            self._folder = tempfile.TemporaryDirectory(prefix="porter-baseline-")
+            try:
+                self._reader = Reader(checkout, git, Path(self._folder.name))
+                self.commit = self._reader.resolve(text)
+            except BaseException:
+                self.close()
+                raise
+
+    def report(self, config: Config, audit: Audit) -> tuple[Saved, dict[str, Rule]]:
+        """The earlier report, and the rules it names as far as they are known; the revision's files live in a temporary folder."""
+        if self.saved is not None or self._folder is None:
+            return self.saved or Saved(SCHEMA, _Tool(), "", "", (), "", _Summary(), (), (), ()), {}
+        tree = Path(self._folder.name) / "tree" / (self.root.resolve().parent if self.root.is_file() else self.root.resolve()).name
+        tree.mkdir(parents=True)
+        self._reader.write(self.commit, tree, config.max_bytes)
+        before = audit(tree / self.root.name if self.root.is_file() else tree, config)
+        return saved_of(before), before.rules
+
+    def close(self) -> None:
+        """Remove the temporary folder."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def saved_of(report: Report) -> Saved:
+    """A report as if it had been saved and read again."""
+    return Saved(
+        SCHEMA, _Tool(report.tool_version, report.rules_version), report.root, report.commit, report.targets, report.rocm,
+        _Summary(report.estimate.hours, report.complete), report.findings, report.insights,
+        tuple(_Path(record.path) for record in report.files), tuple(_Suppressed(f.fingerprint) for f in report.suppressed),
+    )  # fmt: skip
+
+
+def against(report: Report, source: Source, config: Config, audit: Audit) -> Report:
+    """The report with the state of every finding, what is fixed, and the debt before and after."""
+    before, rules = source.report(config, audit)
+    now = saved_of(report)
+    paths = now.paths
+    hidden = frozenset(one.fingerprint for one in now.suppressions)
+    found = compare(before.findings, report.findings, paths, hidden)
+    insights = compare(before.insights, report.insights, paths)
+    commit = source.commit or before.commit
+    name = source.text if source.commit else Path(source.text).name
+    notes = [Problem("baseline", "", 0, f"compared with {name}: {words}", matters=False) for words in differences(before, now)]
+    return msgspec.structs.replace(
+        report, findings=_with_states(report.findings, found.unchanged), insights=_with_states(report.insights, insights.unchanged),
+        fixed=found.fixed, rules={**rules, **report.rules}, problems=tuple(sorted({*report.problems, *notes})),
+        baseline=Baseline(
+            name, commit, len(found.new), len(found.fixed), len(found.unchanged), before.summary.effort_hours, report.estimate.hours
+        ),
+    )  # fmt: skip
+
+
+def _with_states(findings: Iterable[Finding], unchanged: Iterable[Finding]) -> tuple[Finding, ...]:
+    old = {finding.fingerprint for finding in unchanged}
+    return tuple(msgspec.structs.replace(f, state="unchanged" if f.fingerprint in old else "new") for f in findings)
