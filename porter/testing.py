@@ -1,4 +1,4 @@
-"""Rule tests: runs every rule's examples, and every marked fixture, through the real parsers and detectors."""
+"""Rule tests: runs every rule's examples, every marked fixture and every marked repository through the real parsers and detectors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import msgspec
 
 from porter.config import Config
 from porter.examine import Auditor
+from porter.pipeline import audit
 from porter.rules import RuleSet
 
 MARK = re.compile(
     rb"(?P<open>//|\#|--|<!--|/\*|;|%)[ \t]*(?P<word>expect|ok|todo)(?:@(?P<shift>[+-]\d+))?:"
     rb"[ \t]*(?P<rules>[a-z0-9][a-z0-9, -]*[a-z0-9])[ \t]*(?P<close>-->|\*/)?"
 )
+SIDECAR = "EXPECT"  # marks of files that have no comments, one `path:line rule-id` a line, at the repository's root
 ALL_TARGETS = ("gfx90a", "gfx942", "gfx950")
 
 
@@ -98,3 +100,44 @@ def check_fixtures(folder: Path, ruleset: RuleSet, only: str = "") -> Iterator[F
     for child in sorted(folder.iterdir()) if folder.is_dir() else ():
         if child.is_dir() and (not only or child.name == only):
             yield from check_folder(child, audit)
+
+
+def blank_copy(repository: Path, target: Path) -> dict[str, tuple[Mark, ...]]:
+    """Copies a marked repository with its marks blanked to a folder that must not exist; the marks of each file, by path."""
+    marks: dict[str, tuple[Mark, ...]] = {}
+    for path in sorted(repository.rglob("*")):
+        name = path.relative_to(repository).as_posix()
+        if not path.is_file() or name == SIDECAR:
+            continue
+        data = path.read_bytes()
+        text, marks[name] = (data, ()) if b"\0" in data else read_marks(data)
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_bytes(text)
+    for place, rule in _sidecar(repository / SIDECAR):
+        name, _, line = place.rpartition(":")
+        marks[name] = (*marks.get(name, ()), Mark("expect", rule, int(line)))
+    return marks
+
+
+def _sidecar(path: Path) -> Iterator[tuple[str, str]]:
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+        if line.strip() and not line.startswith("#"):
+            place, _, rule = line.strip().partition(" ")
+            yield place, rule.strip()
+
+
+def check_repository(repository: Path, target: Path) -> Iterator[Failure]:
+    """Failures of a marked repository that goes through the whole pipeline, from ``target`` where its blanked copy is put.
+
+    As in `check_folder`, good news counts only in files that mark the rule; what is already ported never counts as found.
+    """
+    marks = blank_copy(repository, target)
+    report = audit(target, Config(targets=ALL_TARGETS, jobs=0))
+    found: dict[str, set[tuple[str, int]]] = {name: set() for name in marks}
+    for finding in report.findings:
+        found[finding.path].add((finding.rule, finding.line))
+    for finding in report.insights:
+        if finding.category == "works-as-is" and any(finding.rule == mark.rule for mark in marks[finding.path]):
+            found[finding.path].add((finding.rule, finding.line))
+    for name in sorted(marks):
+        yield from _compare(f"{repository.name}/{name}", marks[name], found[name])
