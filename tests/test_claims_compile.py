@@ -14,8 +14,10 @@ from porter import rules
 from porter.hipify import engine
 from porter.model import Rule
 
-AREAS = ("inline-ptx", "feature", "precision", "arch-guard")
-CLAIM = re.compile(r"compile error|refuses it|are a compile|invalid constraint|clang stops|stops the AMD build|stops it, with #error")
+AREAS = ("inline-ptx", "feature", "precision", "arch-guard", "warp-size")
+CLAIM = re.compile(
+    r"compile error|refuses it|are a compile|invalid constraint|clang stops|stops the AMD build|stops it, with #error|not compile|fail to compile"
+)
 # Headers that are no part of the compiler's own installation: their examples can only be shown to fail.
 LIBRARIES = re.compile(r"#include <(?:rocwmma|hip/hip_fp8|hipblaslt|hipcub|rocprim)")
 NEWER = ("gfx94", "gfx95")  # targets that Debian's hipcc does not know
@@ -36,7 +38,8 @@ def claims() -> list[Rule]:
 
 
 def needs_new_target(rule: Rule) -> bool:
-    return bool(rule.targets) and all(target.startswith(NEWER) for target in rule.targets)
+    """True for what Debian's hipcc cannot judge: newer targets, and builtins of whole waves as the headers of HIP 7 have them."""
+    return rule.area == "warp-size" or (bool(rule.targets) and all(target.startswith(NEWER) for target in rule.targets))
 
 
 CLAIMS = claims()
@@ -61,7 +64,7 @@ def run_compiler(command: list[str], text: str, folder: Path, name: str) -> set[
         [*command, "-w", "-ferror-limit=0", "-fno-crash-diagnostics", "-o", str(folder / f"{name}.o"), str(source)],
         capture_output=True, text=True, timeout=TIMEOUT, env={**os.environ, "HIP_PLATFORM": "amd"}, check=False,
     )  # fmt: skip
-    found = set(re.findall(r"^([\w-]+):\d+:\d+: (?:fatal )?error:", run.stderr, re.MULTILINE))
+    found = set(re.findall(r"^([\w-]+):\d+:\d+: (?:(?:fatal )?error:|note: in instantiation of)", run.stderr, re.MULTILINE))
     return found or ({"unit"} if run.returncode else set())
 
 
@@ -101,7 +104,7 @@ def check_all(chosen: list[Rule], command: list[str], folder: Path) -> list[str]
 
 def test_there_are_claims_to_check() -> None:
     assert len(ON_GFX90A) > 20
-    assert [rule.id for rule in ON_GFX942] == ["texture-fetch"]
+    assert [rule.id for rule in ON_GFX942] == ["texture-fetch", "sync-mask-32bit", "warpsize-deduced", "warpsize-not-constant"]
 
 
 @pytest.mark.needs_tool

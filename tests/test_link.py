@@ -150,3 +150,19 @@ def test_a_shim_below_an_option_counts() -> None:
     header = "#ifdef USE_GPU\n#if defined(__HIP_PLATFORM_AMD__)\n#define atomicAdd_block atomicAdd\n#endif\n#endif\n"
     index = index_of({"shim.h": header, "k.cu": '#include "shim.h"\n__global__ void k(int* p) { atomicAdd_block(p, 1); }\n'})
     assert index.shimmed("k.cu") == {"atomicAdd_block"}
+
+
+def test_constants_that_name_each_other_twice_are_worked_out_once() -> None:
+    lines = ["constexpr int v0 = 1;"] + [f"constexpr int v{i} = (v{i - 1} + v{i - 1}) % 1000 + v{i - 1};" for i in range(1, 15)]
+    index = index_of({"chain.cuh": "\n".join(lines) + "\nconstexpr int loop = loop + 1;\n"})
+    expected = 1
+    for _ in range(14):
+        expected = (expected + expected) % 1000 + expected
+    assert index.constant("v14", "chain.cuh") == expected
+    assert index.constant("loop", "chain.cuh") is None
+
+
+def test_functions_that_are_one_return_say_what() -> None:
+    index = index_of({"warp.cuh": "constexpr int WarpThreads() { return 32; }\nint two(int a) { a += 1; return a; }\n"})
+    assert index.function("dh::WarpThreads", "warp.cuh").returns == "32"  # type: ignore[union-attr]
+    assert index.function("two", "warp.cuh").returns == ""  # type: ignore[union-attr]

@@ -132,3 +132,31 @@ __global__ void k(const half* a) {
 }
 """
     assert "warp-index-32" in ids(text)
+
+
+def test_only_templates_deduce_the_type_of_warp_size() -> None:
+    body = "__device__ int f(int n) {{ return {}(warpSize, n); }}\n"
+    assert "warpsize-deduced" in ids(body.format("std::min"))
+    assert "warpsize-deduced" not in ids(body.format("min"))  # HIP's own overloads take it, as the compiler shows
+
+
+def test_a_width_that_differs_by_target_is_no_fixed_width() -> None:
+    text = "#if defined(__GFX9__)\n#define WARP_SIZE 64\n#else\n#define WARP_SIZE 32\n#endif\n"
+    text += "__device__ int lane() { return threadIdx.x % WARP_SIZE; }\n"
+    text += "__global__ void k(unsigned* m) { unsigned b = __ballot_sync(~0ull, lane()); m[threadIdx.x] = __popc(b); }\n"
+    assert "warp-size-constant" not in ids(text)
+    assert "lane-index-32" not in ids(text)
+
+
+def test_sides_of_a_block_of_products_are_no_steps_of_a_warp() -> None:
+    text = "__global__ void k(float* g) {\n  __shared__ float c[96];\n  int i = threadIdx.x, d = 8;\n"
+    text += "  c[6 * i + 0] += c[6 * (i + d) + 0];\n  c[6 * i + 1] += c[6 * (i + d) + 1];\n  c[6 * i + 2] += c[6 * (i + d) + 2];\n"
+    text += "  c[6 * i + 4] += c[6 * (i + d) + 4];\n  g[i] = c[i];\n}\n"
+    assert "warp-synchronous-tail" not in ids(text)
+    assert "warp-synchronous-tail" in ids(
+        text.replace("6 * (i + d) + ", "i + ")
+        .replace("6 * i + 0", "i")
+        .replace("6 * i + 1", "i")
+        .replace("6 * i + 2", "i")
+        .replace("6 * i + 4", "i")
+    )

@@ -20,7 +20,7 @@ from porter.parse import Parsed
 from porter.parse.guards import SourceGuards
 
 KINDS = ("cuda", "cxx")
-DEDUCED = frozenset({"min", "max", "std::min", "std::max", "printf", "std::swap", "std::make_pair", "std::make_tuple", "std::clamp"})
+DEDUCED = frozenset({"std::min", "std::max", "std::clamp", "std::swap", "printf"})
 CONSTANT_NAMES = frozenset({"warpSize", "CUB_WARP_THREADS", "CUB_PTX_WARP_THREADS"})
 
 

@@ -12,7 +12,6 @@ from porter.flow.names import LANE_NAME, WARP_NAME, WIDTH_NAME
 from porter.flow.program import Program
 from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
 
-
 DOUBTFUL = "grid"  # the flavour of uses that only other uses of the function explain
 
 
