@@ -5,16 +5,9 @@ from __future__ import annotations
 from porter.parse import clang
 
 _OPTIONS = (
-    "-x",
-    "c++",
-    "-std=c++17",
-    "-nostdinc",
-    "-nostdinc++",
-    "-w",
-    "-fbracket-depth=512",
-    "-include",
-    str(clang.STUBS / "cuda_language.h"),
-)
+    "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-nostdinc", "-nostdinc++", "-w", "-fbracket-depth=512",
+    "-include", str(clang.STUBS / "cuda_language.h"),
+)  # fmt: skip
 _KEEP_GOING = 0x200
 _INCOMPLETE = 0x02
 
@@ -22,7 +15,7 @@ _INCOMPLETE = 0x02
 def parses(data: bytes) -> bool:
     """True where no syntax error is found; False where one is, where libclang is missing, and where the text is too large.
 
-    A launch counts as a call. Names that the stubs lack are no syntax errors, but can bring some about, so that False says
+    Names that the stubs lack are no syntax errors, but can bring some about, so that False says
     nothing of the text. No message leaves this function.
     """
     cindex = clang.library()

@@ -16,12 +16,11 @@ _UNKNOWN = re.compile(r"(?:use of undeclared identifier|unknown type name|unknow
 _NAME = re.compile(r"[A-Za-z_]\w{3,}")
 _TELLING = re.compile(r"[_\d]|[a-z][A-Z]")  # what sets the name of a thing apart from a word of prose
 # Words of messages and of prose that name nothing in particular.
-_EVERYDAY = frozenset(
-    (
-        "void const unsigned signed float double long short char bool auto class struct template typename static inline this type value "
-        "__device__ __host__ __global__ int32_t uint32_t int64_t uint64_t size_t call calls code uses name with from that"
-    ).split()
-)
+_EVERYDAY = frozenset((
+    "void", "const", "unsigned", "signed", "float", "double", "long", "short", "char", "bool", "auto", "class", "struct", "template",
+    "typename", "static", "inline", "this", "type", "value", "__device__", "__host__", "__global__", "int32_t", "uint32_t", "int64_t",
+    "uint64_t", "size_t", "call", "calls", "code", "uses", "name", "with", "from", "that",
+))  # fmt: skip
 
 
 class Predictor:

@@ -15,10 +15,10 @@ from porter.hipify.live import live_lines
 from porter.kinds import kind_of
 from porter.parse.guards import guards_of
 
-TEXTS = frozenset(
-    (".cu .cuh .c .cc .cpp .cxx .h .hh .hpp .hxx .inl .inc .ipp .tpp .tcc .txx .impl .def .ptx .tmpl .template .in .glsl .cl .hip").split()
-)
-HEADERS = (".h", ".cuh", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".txx", ".impl", ".def", ".in", ".ptx", ".tmpl")
+HEADERS = (
+    ".h", ".cuh", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".txx", ".impl", ".def", ".in", ".ptx", ".tmpl", ".cl",
+)  # fmt: skip
+TEXTS = frozenset((*HEADERS, ".cu", ".c", ".cc", ".cpp", ".cxx", ".hip"))
 MAX_BYTES = 8 << 20  # of one file
 MAX_TOTAL = 512 << 20  # of all
 # Reads a file into the program, where its bytes could be asked for one by one.
