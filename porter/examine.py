@@ -167,7 +167,7 @@ class Auditor:
     def _kernels(self, parsed: Parsed, hits: list[Hit]) -> tuple[Kernel, ...]:
         if parsed.file.kind != "cuda" or parsed.file.origin is Origin.AMD:
             return ()
-        return kernel_features.described(parsed, self.index.kernels_of(parsed.file.path), hits)
+        return kernel_features.described(parsed, self.index, hits)
 
     def _hipify(self, source: SourceFile, parsed: Parsed) -> tuple[HipifyCount | None, list[Problem]]:
         """What the mechanical translation does to a CUDA file, by porter's engine and by hipify-perl where there is one."""

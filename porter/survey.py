@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from porter import kernel_features
 from porter.model import Fact, Live
 from porter.parse import Parsed
 from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
@@ -69,6 +70,7 @@ class FunctionDef(msgspec.Struct, frozen=True, gc=False):
     bounds: tuple[str, ...] = ()
     live: Live = Live.YES
     returns: str = ""
+    features: tuple[str, ...] = ()  # what a device function uses, in the words of kernel_features.py
 
 
 class Launch(msgspec.Struct, frozen=True, gc=False):
@@ -126,7 +128,7 @@ def survey(parsed: Parsed) -> Survey:
         tuple(dict.fromkeys(fact.name for fact in parsed.facts if fact.kind == "include"))[:MAX_ENTRIES],
         tuple(_macro(fact, parsed.guards) for fact in parsed.facts if fact.kind == "define")[:MAX_ENTRIES],
         tuple(_constants(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
-        tuple(_functions(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
+        kernel_features.of_functions(parsed, tuple(_functions(found, parsed))[:MAX_ENTRIES]) if isinstance(found, Captured) else (),
         tuple(_launches(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
         skipped_includes=_skipped_includes(parsed),
     )

@@ -223,3 +223,13 @@ def test_offsets_survive_every_repair() -> None:
         if fact.kind in ("type", "identifier") and fact.span.line == fact.span.end_line and "written" not in fact.detail:
             there = lines[fact.span.line - 1][fact.span.column - 1 : fact.span.end_column - 1]
             assert there.startswith(fact.name.split("::")[0].encode()), fact
+
+
+def test_a_loop_macro_in_a_kernel_is_device_code() -> None:
+    parsed = cuda.parse(
+        SourceFile("k.cu", "cuda", b"__global__ void k(int n) {\n  KERNEL_LOOP(i, n) {\n    work(i);\n  }\n}\nBox::Box() { fill(); }\n")
+    )
+    assert {f.name: f.context for f in parsed.facts if f.kind == "call" and f.name in ("work", "fill")} == {
+        "work": "device",
+        "fill": "host",
+    }
