@@ -16,7 +16,7 @@ from porter.model import Rule
 
 AREAS = ("inline-ptx", "feature", "precision", "arch-guard", "warp-size")
 CLAIM = re.compile(
-    r"compile error|refuses it|are a compile|invalid constraint|clang stops|stops the AMD build|stops it, with #error|not compile|fail to compile"
+    r"compile error|refuses it|are a compile|invalid constraint|clang stops|stops the AMD build|stops it, with #error|not compile"
 )
 # Headers that are no part of the compiler's own installation: their examples can only be shown to fail.
 LIBRARIES = re.compile(r"#include <(?:rocwmma|hip/hip_fp8|hipblaslt|hipcub|rocprim)")
