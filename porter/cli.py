@@ -221,7 +221,7 @@ def _to_stdout(name: str, report: Any) -> None:
 
 
 def _colour() -> bool:
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return sys.stdout is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def _terminal(report: Any, written: list[str]) -> str:
@@ -281,6 +281,7 @@ def hipify(path: str, **options: Any) -> None:
 from porter import cli_tools as _tools  # noqa: E402 - the group must exist first
 from porter.cli_diff import diff as _diff  # noqa: E402
 from porter.cli_rules import rules as _rules  # noqa: E402
+from porter.cli_size import size as _size  # noqa: E402
 
-for _command_of_porter in (_diff, _rules, _tools.doctor, _tools.verify):
+for _command_of_porter in (_diff, _rules, _size, _tools.doctor, _tools.verify):
     main.add_command(_command_of_porter)

@@ -36,7 +36,7 @@ class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: tuple[Source, ...]
 
     def runs(self, family: str) -> str:
-        """Whether its matrix units take the format: yes, no, or not stated."""
+        """Whether its matrix units take the format: yes (or how), no, or not stated."""
         return self.native.get(family, "not stated")
 
 
