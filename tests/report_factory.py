@@ -105,7 +105,7 @@ def finding(rule: Rule, path: str, line: int, snippet: str, message: str, subjec
         "line": line,
         "column": start,
         "end_line": line,
-        "end_column": start + len(snippet.split()[0].encode()),
+        "end_column": start + len(snippet.split()[0].encode("utf-8", "replace")),
         "snippet": snippet,
         "message": message,
         "replacement": rule.replacement,
