@@ -19,6 +19,7 @@ from porter.rules import RuleSet, applies
 PYTHON_KINDS = frozenset({"python", "cython", "notebook"})
 CODE_KINDS = PYTHON_KINDS | {"cuda", "cxx"}
 SCRIPT_KINDS = frozenset({"shell", "yaml", "docker", "requirements", "conda", "jenkins"})
+DEPENDS = "depends on "  # how detect.py words a requirement
 GUARDS = frozenset({"arch-guard", "python-api"})
 TESTS = re.compile(r"(\A|/)(tests?|testing|unit_tests|benchmarks?)/")
 
@@ -42,7 +43,7 @@ def assemble(
                 continue
             if rule.is_insight:
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))
-            elif hit.live is Live.NO or one.path in off_path or (ported and _off_the_amd_path(rule, one, unused)):
+            elif hit.live is Live.NO or one.path in off_path or (ported and _off_the_amd_path(rule, hit, one, unused)):
                 insights.append(_finding(rule, hit, one, targets, "already-ported"))
             elif hit.optional:
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))
@@ -51,7 +52,7 @@ def assemble(
     return _ordered(findings), _ordered(insights)
 
 
-def _off_the_amd_path(rule: Rule, one: Examined, unused: frozenset[str] = frozenset()) -> bool:
+def _off_the_amd_path(rule: Rule, hit: Hit, one: Examined, unused: frozenset[str] = frozenset()) -> bool:
     """Python code around a CUDA-only library, in a project that builds for AMD: without the library it is not imported there.
 
     So is what installs one of the ``unused`` libraries, a script for CUDA by its name (install-cu121.sh, requirements_cuda.txt),
@@ -61,6 +62,8 @@ def _off_the_amd_path(rule: Rule, one: Examined, unused: frozenset[str] = frozen
         return True
     if rule.id in unused and one.kind not in CODE_KINDS:
         return True
+    if hit.message.startswith(DEPENDS):
+        return rule.id in unused
     return (rule.category == "cuda-only-library" and one.kind in PYTHON_KINDS) or _translated(rule, one)
 
 
@@ -76,8 +79,8 @@ def _unused_libraries(examined: list[Examined], ruleset: RuleSet, off_path: froz
     for one in examined:
         for hit in one.hits if one.kind in CODE_KINDS else ():
             rule = ruleset.rules[hit.rule]
-            if rule.category == "cuda-only-library" and not rule.is_insight:
-                off = hit.live is Live.NO or hit.optional or one.path in off_path or _off_the_amd_path(rule, one)
+            if rule.category == "cuda-only-library" and not rule.is_insight and not hit.message.startswith(DEPENDS):
+                off = hit.live is Live.NO or hit.optional or one.path in off_path or _off_the_amd_path(rule, hit, one)
                 used[rule.id] = used.get(rule.id, False) or not off
     return frozenset(rule for rule, matters in used.items() if not matters)
 
