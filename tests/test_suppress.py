@@ -23,7 +23,8 @@ from porter.rules import RuleSet
 from porter.suppress import Outcome
 
 Scan = Callable[..., Outcome]
-CELL = '{"cells": [{"cell_type": "code", "source": [\n   "!pip install nvidia-nvshmem-cu12  # porter: ignore[nv*] lab\\n",\n   "x = 1"\n  ]}],\n'
+CELL = '{"cells": [{"cell_type": "code", "source": [\n'
+CELL += '   "!pip install nvidia-nvshmem-cu12  # porter: ignore[nv*] lab\\n",\n   "x = 1"\n  ]}],\n'
 NOTEBOOK = CELL + ' "metadata": {"kernelspec": {"language": "python"}}, "nbformat": 4, "nbformat_minor": 5}\n'
 
 
@@ -116,7 +117,8 @@ def words(outcome: Outcome) -> list[tuple[int, str]]:
 
 
 def test_a_mark_in_cuda_inside_a_python_string_covers_that_code(scan: Scan) -> None:
-    source = 'from cupy import RawKernel\nk = RawKernel(r"""\n#include <nvshmem.h>  // porter: ignore[nvshmem] demo\n__global__ void k() {}\n""", "k")\n'
+    source = 'from cupy import RawKernel\nk = RawKernel(r"""\n'
+    source += '#include <nvshmem.h>  // porter: ignore[nvshmem] demo\n__global__ void k() {}\n""", "k")\n'
     outcome = scan({"a.py": source})
     assert [(f.rule, f.line) for f in outcome.suppressed] == [("nvshmem", 3)]
 

@@ -1,0 +1,143 @@
+"""Settings: what a file may say, what is refused and how, and that a stranger's file cannot reach out of its folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from porter import settings
+from porter.cli import main
+from porter.config import PathRule
+from porter.errors import ConfigError
+from porter.model import Severity
+
+FULL = """
+targets = ["gfx90a", "gfx942", "gfx90a"]
+rocm = "7.0"
+exclude = ["docs/", "*.gen.cu"]
+include-vendored = true
+define = ["USE_ROCM=1"]
+require_reason = true
+[severities]
+nvshmem = "info"
+"cut*" = "minor"
+[per-path]
+"tests/**" = ["*"]
+"bench/" = { ignore = ["nccl*"], severity = "minor", reason = "not shipped" }
+"""
+
+
+def write(folder: Path, text: str, name: str = "porter.toml") -> Path:
+    (folder / name).write_text(text)
+    return folder
+
+
+def porter(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args), catch_exceptions=False)
+
+
+def test_every_key_is_read_from_both_files(tmp_path: Path) -> None:
+    got = settings.load(write(tmp_path, FULL))
+    assert got.targets == ("gfx90a", "gfx942") and got.rocm == "7.0" and got.exclude == ("docs/", "*.gen.cu")
+    assert got.include_vendored and got.require_reason and got.defines == ("USE_ROCM=1",)
+    assert got.severities == (("nvshmem", Severity.INFO), ("cut*", Severity.MINOR))
+    assert got.per_path == (PathRule("tests/**", ("*",)), PathRule("bench/", ("nccl*",), Severity.MINOR, "not shipped"))
+    (tmp_path / "porter.toml").unlink()
+    text = "[project]\nname = 'x'\n[tool.porter]\nrocm = '7.0'\n[tool.porter.severities]\nnvshmem = 'info'\n"
+    again = settings.load(write(tmp_path, text, "pyproject.toml"))
+    assert again.rocm == "7.0" and again.severities == (("nvshmem", Severity.INFO),)
+
+
+def test_the_report_says_which_settings_of_the_folder_are_in_force(tmp_path: Path) -> None:
+    (note,) = settings.load(write(tmp_path, "exclude = ['*.cu']\n[severities]\n'*' = 'info'\n")).notes
+    assert note.path == "porter.toml" and "exclude, severities" in note.what and not note.matters
+    assert settings.load(tmp_path, tmp_path / "porter.toml").notes == ()
+    assert settings.load(tmp_path, use_root=False) == settings.Settings()
+    assert settings.load(write(tmp_path, "")) == settings.Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tragets = []", ("'tragets'", "targets")),
+        ("output = '/etc/passwd'", ("'output'", "keys:")),
+        ("[per-path.'a/']\nignroe = ['*']", ("per-path.a/", "'ignroe'", "ignore")),
+        ("[severities]\nnvshmem = 'fatal'", ("severities", "fatal")),
+        ("targets = 'gfx942'", ("targets",)),
+        ("targets = ['sm_90']", ("sm_90",)),
+        ("rocm = '99.1'", ("99.1",)),
+        ("require_reason = true\nrequire-reason = false", ("twice",)),
+        ("exclude = ['a', 3]", ("exclude[1]",)),
+        ("exclude = ['a'", ("porter.toml",)),
+        ("rules = ['../../rules']", ("'rules'", "--config")),
+        ("x = " + "[" * 50_000, ("porter.toml",)),
+        ("#" * (settings.MAX_BYTES + 1), ("larger",)),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_name_and_the_key(tmp_path: Path, text: str, words: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        settings.load(write(tmp_path, text))
+    said = f"{caught.value.message} ({caught.value.hint})"
+    assert said.startswith("porter.toml: ") and all(word in said for word in words), said
+    assert len(said) < 600
+
+
+def test_a_project_file_without_settings_is_nobodys_business(tmp_path: Path) -> None:
+    for text in ("[project", "[tool.porter2]\nx = 1\n", "name = 'porter'\n", "[tool]\n", "[project]\nname = 'importer'\n"):
+        assert settings.load(write(tmp_path, text, "pyproject.toml")) == settings.Settings()
+    with pytest.raises(ConfigError):
+        settings.load(write(tmp_path, "[tool.porter]\nx = 1\n", "pyproject.toml"))
+    with pytest.raises(ConfigError):
+        settings.load(write(tmp_path, "[tool]\nporter = 3\n", "pyproject.toml"))
+
+
+def test_nothing_is_read_through_a_link_or_from_a_pipe_or_above_the_root(tmp_path: Path) -> None:
+    outside = write(tmp_path, "rocm = '7.0'\n")
+    root = tmp_path / "root"
+    root.mkdir()
+    assert settings.load(root) == settings.Settings()
+    (root / "porter.toml").symlink_to(outside / "porter.toml")
+    with pytest.raises(ConfigError, match="link"):
+        settings.load(root)
+    with pytest.raises(ConfigError, match="no such settings file"):
+        settings.load(root, root / "porter.toml")
+    (root / "porter.toml").unlink()
+    os.mkfifo(root / "porter.toml")
+    with pytest.raises(ConfigError, match="no regular file"):
+        settings.load(root)
+    (root / "porter.toml").unlink()
+    (root / "pyproject.toml").symlink_to(write(tmp_path, "[tool.porter]\nrocm = '7.0'\n", "x.toml") / "x.toml")
+    assert settings.load(root) == settings.Settings()
+
+
+def test_rule_folders_come_only_with_a_file_that_the_user_names(tmp_path: Path) -> None:
+    (tmp_path / "mine" / "area").mkdir(parents=True)
+    write(tmp_path, "rules = ['mine']\n")
+    assert settings.load(tmp_path, tmp_path / "porter.toml").rules_dirs == (str(tmp_path.resolve() / "mine"),)
+    assert settings.load(tmp_path, write(tmp_path, "[tool.porter]\nrules = ['mine']\n", "pyproject.toml") / "pyproject.toml").rules_dirs
+    with pytest.raises(ConfigError, match="no \\[tool.porter\\]"):
+        settings.load(tmp_path, write(tmp_path, "[tool.x]\n", "pyproject.toml") / "pyproject.toml")
+
+
+def test_options_stand_over_the_file_and_lists_add_up(tmp_path: Path) -> None:
+    write(tmp_path, "targets = ['gfx90a']\nrocm = '7.0'\nexclude = ['b.cu']\n[severities]\nnvshmem = 'info'\n")
+    for name in ("a.cu", "b.cu", "c.cu"):
+        (tmp_path / name).write_text("#include <nvshmem.h>\n")
+    run = porter("scan", str(tmp_path), "--jobs", "0", "--format", "json", "--rocm", "7.2", "--exclude", "c.cu", "--no-cache")
+    data = json.loads(run.stdout)
+    assert data["targets"] == ["gfx90a"] and data["rocm"] == "7.2"
+    assert [(f["path"], f["severity"]) for f in data["findings"]] == [("a.cu", "info")]
+    assert {s["path"]: s["why"] for s in data["skipped"]} == dict.fromkeys(("b.cu", "c.cu"), "excluded by --exclude or the settings")
+    assert [p["path"] for p in data["problems"] if p["stage"] == "settings"] == ["porter.toml"]
+
+
+def test_a_bad_file_is_one_line_and_status_2(tmp_path: Path) -> None:
+    result = porter("scan", str(write(tmp_path, "tragets = []\n")), "--format", "json")
+    assert result.exit_code == 2 and result.stdout == ""
+    assert result.stderr.startswith("porter: porter.toml: unknown key 'tragets'") and result.stderr.count("\n") == 1
+    missing = porter("scan", str(tmp_path), "--config", "/no/such/porter.toml")
+    assert missing.exit_code == 2 and "/no/such/porter.toml" in missing.stderr
