@@ -197,7 +197,7 @@ def test_a_revision_is_read_and_nothing_of_the_repository_runs(checkout: Path, t
     (tmp_path / "third").mkdir()
     assert list(read_all(checkout / "sub/b.cu", "HEAD", tmp_path / "third")[1]) == ["b.cu"]
     assert not (tmp_path / "pwned").exists()
-    git(checkout, "status")
+    subprocess.run(["git", "status"], cwd=checkout, capture_output=True, check=False)
     assert (tmp_path / "pwned").exists(), "the trap works for who lets git read the configuration"
 
 
