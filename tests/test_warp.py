@@ -4,15 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from porter import rules, testing
+from porter import link, rules, testing
 from porter.config import Config
+from porter.detectors import warp_lanes, warp_launches
 from porter.examine import Auditor
 from porter.model import Confidence, Hit, SourceFile
 from porter.parse import Parsed
 from porter.parse.cuda import parse
 
 ROOT = Path(__file__).parent.parent
-DETECTORS = ("warp_masks", "warp_votes", "warp_lanes", "warp_constants", "warp_launches", "warp_libraries", "warp_cases", "sync_warp")
+DETECTORS = (
+    "warp_masks",
+    "warp_votes",
+    "warp_lanes",
+    "warp_constants",
+    "warp_launches",
+    "warp_libraries",
+    "warp_cases",
+    "warp_shared",
+    "sync_warp",
+)
 GC = (ROOT / "fixtures/rules/lane-index-32/graph_colour.cu").read_bytes()
 
 
@@ -157,3 +168,48 @@ def test_sides_of_a_block_of_products_are_no_steps_of_a_warp() -> None:
     assert "warp-synchronous-tail" in ids(
         "__global__ void k(float* g) {\n  __shared__ float c[96];\n  int i = threadIdx.x;\n" + steps + "}\n"
     )
+
+
+def hit_of(rule: str, text: str) -> Hit:
+    return next(hit for hit in hits(text) if hit.rule == rule)
+
+
+def test_a_vote_that_is_kept_for_32_lanes_breaks_on_64_and_one_that_skips_work_does_not() -> None:
+    text = "__global__ void k(int* any, const int* x) {\n  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;\n"
+    keeps = "  int found = __any_sync(~0ull, x[lane] > 0);\n  if (lane == 0) any[warp] = found;\n}\n"
+    skips = "  if (!__any_sync(~0ull, x[lane] > 0)) return;\n  if (lane == 0) any[warp] = 1;\n}\n"
+    assert "lane-index-32" in ids(text + keeps)
+    assert "warp-32-self-consistent" in ids(text + skips)
+
+
+def test_a_mask_in_a_branch_of_part_of_a_wave_says_so() -> None:
+    text = "__global__ void k(float* x) {\n  float v = x[0];\n  if (threadIdx.x < 32) {\n"
+    text += "    v += __shfl_down_sync(0xffffffff, v, 16);\n  }\n  x[0] = v;\n}\n"
+    assert "by line 3 only part of a wave" in hit_of("sync-mask-32bit", text).message
+    assert "part of a wave" not in hit_of("sync-mask-32bit", text.replace("< 32", "< 64")).message
+
+
+def test_cub_types_named_in_a_class_are_seen() -> None:
+    text = "template <int N> struct Agent {\n  using Reduce = cub::WarpReduce<float>;\n  using Fixed = cub::WarpReduce<float, 32>;\n"
+    text += "  __device__ float first(float v) { return __shfl_sync(0xffffffff, v, 0); }\n};\n"
+    found = [hit for hit in hits(text) if hit.rule == "cub-warp-default-width"]
+    assert [hit.span.line for hit in found] == [2]
+    assert found[0].confidence is Confidence.HIGH
+
+
+def test_a_kernel_of_a_header_launched_elsewhere_in_half_waves() -> None:
+    header = "__global__ void k(float* x) { x[0] = __shfl_sync(~0ull, x[threadIdx.x], 0); }\n"
+    source = '#include "k.cuh"\nvoid go(float* x) { k<<<1, 32>>>(x); }\n'
+    files = [parse(SourceFile(name, "cuda", text.encode())) for name, text in (("k.cuh", header), ("go.cu", source))]
+    index = link.link([link.survey(one) for one in files])
+    found = [hit for hit in warp_launches.detect(files[0], index, Config()) if hit.rule == "one-warp-block"]
+    assert [(hit.span.line, hit.related[0].path) for hit in found] == [(1, "go.cu")]
+
+
+def test_a_width_from_a_function_of_an_included_header_is_followed() -> None:
+    header = "namespace dh { constexpr int WarpThreads() { return 32; } }\n"
+    source = '#include "h.cuh"\n__global__ void k(unsigned* m) {\n  int lane = threadIdx.x % dh::WarpThreads();\n'
+    source += "  m[lane] = __ballot_sync(~0ull, lane);\n}\n"
+    files = [parse(SourceFile(name, "cuda", text.encode())) for name, text in (("h.cuh", header), ("k.cu", source))]
+    index = link.link([link.survey(one) for one in files])
+    assert "lane-index-32" in {hit.rule for hit in warp_lanes.detect(files[1], index, Config())}

@@ -14,7 +14,8 @@ from porter.flow.program import Program, program_of
 from porter.flow.roles import closure, survey
 from porter.flow.values import WARP, Value
 from porter.flow.warps import breaks_of, verdicts, width_symbols
-from porter.model import Confidence, Hit
+from porter.link import Index
+from porter.model import Confidence, Hit, Live, Related, Span
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
@@ -38,6 +39,8 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     broken = any(verdict.state in ("broken", "mixed", "hardware") for verdict in verdicts(program))
     symbols = width_symbols(program)
     for env in program.envs:
+        if env.function.side == "kernel" and isinstance(index, Index) and env.live(env.function.span.line):
+            yield from _launched_elsewhere(program, env, index, targets)
         if env.function.side not in ("host", "macro"):
             continue
         yield from _launches(program, env, targets)
@@ -76,26 +79,50 @@ def block_shape(env: Env, expr: Expr) -> tuple[Value, ...]:
 
 
 def _launch(program: Program, env: Env, call: Expr, sizes: tuple[Value, ...], targets: tuple[str, ...]) -> Iterator[Hit]:
+    if sizes and all(size.kind == "const" and size.num is not None for size in sizes):
+        found = _shape_hit(program, call.name, [size.num or 0 for size in sizes])
+        if found is not None:
+            rule, what = found
+            yield Hit(rule, call.span, f"{call.name} {what}", call.name, confidence=Confidence.MEDIUM, targets=targets)
+
+
+def _shape_hit(program: Program, kernel: str, numbers: list[int]) -> tuple[str, str] | None:
+    """The rule that blocks of this shape break for a kernel of the file, and why in words."""
     listed, table = survey(program)
-    kernels = table.get(call.name, [])
-    if not sizes or any(size.kind != "const" or size.num is None for size in sizes):
-        return
-    numbers = [size.num or 0 for size in sizes]
     threads = 1
     for number in numbers:
         threads *= number
-    reached = [one for kernel in kernels for one in closure(program, table, kernel)]
+    reached = [one for found in table.get(kernel, []) for one in closure(program, table, found)]
     collective = any(one.of("shuffle", "vote", "syncwarp", "matrix") for one in reached)
     shape = "x".join(str(number) for number in numbers)
     if numbers[0] == WARP and threads > WARP and any(found.proven for one in reached for found in breaks_of(one)):
-        message = f"{call.name} runs in blocks of {shape}: two rows share a wave of 64"
-        yield Hit("warp-per-row-32", call.span, message, call.name, confidence=Confidence.MEDIUM, targets=targets)
-    elif threads == WARP and collective:
-        message = f"{call.name} runs in blocks of one 32-thread warp: half a wave"
-        yield Hit("one-warp-block", call.span, message, call.name, confidence=Confidence.MEDIUM, targets=targets)
-    elif threads % WAVE and collective:
-        message = f"{call.name} runs in blocks of {threads} threads, no multiple of 64"
-        yield Hit("block-not-multiple-of-64", call.span, message, call.name, confidence=Confidence.MEDIUM, targets=targets)
+        return "warp-per-row-32", f"runs in blocks of {shape}: two rows share a wave of 64"
+    if threads == WARP and collective:
+        return "one-warp-block", "runs in blocks of one 32-thread warp: half a wave"
+    if threads % WAVE and collective:
+        return "block-not-multiple-of-64", f"runs in blocks of {threads} threads, no multiple of 64"
+    return None
+
+
+def _launched_elsewhere(program: Program, env: Env, index: Index, targets: tuple[str, ...]) -> Iterator[Hit]:
+    """A kernel of this file that other files launch: the finding stands at the kernel, the launches are its other places."""
+    function = env.function
+    path = program.unit.parsed.file.path
+    for place, launch in index.launches_of(function.name):
+        if place == path or launch.live is Live.NO or path not in index.reach(place):
+            continue
+        text = launch.block.removeprefix("dim3(").removesuffix(")") if launch.block.startswith("dim3(") else launch.block
+        numbers = [index.fold(part, place) for part in text.split(",")]
+        if any(number is None for number in numbers):
+            continue
+        found = _shape_hit(program, function.name, [number or 0 for number in numbers])
+        if found is not None:
+            start = Span(function.span.line, function.span.column, function.span.line, function.span.column)
+            where = (Related(place, launch.line, "launched here"),)
+            yield Hit(
+                found[0], start, f"{function.name} {found[1]}", function.name, confidence=Confidence.MEDIUM, targets=targets, related=where
+            )
+            return
 
 
 def _checks(env: Env, targets: tuple[str, ...], symbols: frozenset[str]) -> Iterator[Hit]:

@@ -9,7 +9,7 @@ from typing import Any
 from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
-from porter.flow.program import program_of
+from porter.flow.program import Evaluator, Program, program_of
 from porter.flow.roles import Uses, survey
 from porter.flow.values import HARDWARE, WARP
 from porter.flow.warps import fixed_uses, related
@@ -27,7 +27,9 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     targets = config.wave64_targets
     if not targets:
         return
-    for uses in survey(program_of(parsed, index))[0]:
+    program = program_of(parsed, index)
+    yield from _named_types(program, targets)
+    for uses in survey(program)[0]:
         env = uses.env
         yield from _tiles(uses, parsed.file.path, targets)
         fixed = bool(fixed_uses(uses))
@@ -41,6 +43,24 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
                         if (hit.rule, hit.span.line) not in seen:
                             seen.add((hit.rule, hit.span.line))
                             yield hit
+
+
+def _named_types(program: Program, targets: tuple[str, ...]) -> Iterator[Hit]:
+    """Types that are given a name outside functions, in a class above all."""
+    listed = survey(program)[0] if program.unit.aliases else []
+    fixed = any(fixed_uses(uses) or _masks_32(uses) for uses in listed)
+    outside = Evaluator(program.unit, program)
+    for alias in program.unit.aliases:
+        for part in _all(alias):
+            if outside.live(part.line):
+                yield from _judge(outside, part, targets, fixed)
+
+
+def _masks_32(uses: Uses) -> bool:
+    """True for code that gives whole warps as 32 ones."""
+    masks = [use.expr.args[0] for use in uses.of("shuffle", "vote") if use.expr.name.endswith("_sync") and use.expr.args]
+    values = [uses.env.value(mask) for mask in masks]
+    return any(value.kind == "const" and value.bits == 32 and (value.num or 0) & 0xFFFFFFFF == 0xFFFFFFFF for value in values)
 
 
 def _all(root: Expr) -> Iterator[Expr]:
@@ -61,8 +81,9 @@ def _judge(env: Env, part: Expr, targets: tuple[str, ...], fixed: bool) -> Itera
         width = env.value(part.targs[place]) if len(part.targs) > place else None
         if width is None or (width.is_width and width.as_width == HARDWARE):
             sure = Confidence.HIGH if fixed else Confidence.LOW
-            message = f"cub::{name} without a width, in {env.function.name}" + (" which counts in 32 lanes" if fixed else "")
-            yield Hit("cub-warp-default-width", part.span, message, env.function.name, confidence=sure, targets=targets)
+            where = env.function.name or "a type of this file"
+            message = f"cub::{name} without a width, in {where}" + (", whose code counts in 32 lanes" if fixed else "")
+            yield Hit("cub-warp-default-width", part.span, message, where, confidence=sure, targets=targets)
     elif any(BLOCK_ALGORITHMS.match(argument.name) for argument in part.targs if argument.kind == "name"):
         yield from _block(env, part, targets)
 

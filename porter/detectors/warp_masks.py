@@ -9,10 +9,11 @@ import msgspec
 
 from porter.config import Config
 from porter.flow.env import Env
+from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
 from porter.flow.intrinsics import SHUFFLES, VOTES
 from porter.flow.program import Program, program_of
-from porter.flow.values import Value
+from porter.flow.values import WARP, Value
 from porter.link import Index
 from porter.model import Confidence, Hit, Live, Related
 from porter.parse import Parsed
@@ -33,7 +34,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
                     continue
                 for part in walk(root):
                     if part.kind == "call" and part.args and part.name in MASKED:
-                        found = _judge(env, part, config, parsed.file.path)
+                        found = _judge(env, part, event, parsed.file.path)
                         yield from (msgspec.structs.replace(hit, live=Live.NO) for hit in found) if part.name in own else found
 
 
@@ -49,18 +50,37 @@ def _own_macros(program: Program) -> frozenset[str]:
     return frozenset(found & MASKED)
 
 
-def _judge(env: Env, call: Expr, config: Config, path: str) -> Iterator[Hit]:
+def _judge(env: Env, call: Expr, event: Event, path: str) -> Iterator[Hit]:
     mask = call.args[0]
     value = env.value(mask)
     source, related = _source(env, mask, path)
     if value.bits == 32:
         message = f"{source} is a 4-byte mask of {call.name}"
+        line = _part_of_a_wave(env, event)
+        if line and value.kind == "const":
+            message += f"; by line {line} only part of a wave gets here, so 64 ones would name lanes that do not"
         yield Hit("sync-mask-32bit", call.span, message, subject=_subject(mask, value), confidence=Confidence.HIGH, related=related)
     if value.kind == "const" and value.num is not None and value.num & FULL not in (FULL, 0) and call.name != "__syncwarp":
         yield Hit(
             "partial-sync-mask", call.span, f"{call.name} with mask {mask.op or hex(value.num)}", subject=env.function.name,
             confidence=Confidence.MEDIUM, targets=None,
         )  # fmt: skip
+
+
+def _part_of_a_wave(env: Env, event: Event) -> int:
+    """Line of a condition that lets at most 32 threads of a wave pass, 0 for none: the first warp, or the first lanes."""
+    for guard in event.guards:
+        condition = guard.condition
+        if not guard.sense or condition.kind != "binary" or condition.op not in ("<", "=="):
+            continue
+        who, limit = (env.value(arg) for arg in condition.args)
+        if limit.kind != "const" or limit.num is None:
+            continue
+        if (condition.op == "<" and who.kind in ("tid", "lane") and limit.num <= WARP) or (
+            condition.op == "==" and who.kind == "warp" and who.width == WARP
+        ):
+            return condition.line
+    return 0
 
 
 def _subject(mask: Expr, value: Value) -> str:

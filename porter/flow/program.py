@@ -79,24 +79,21 @@ class Program:
         if name in self._busy or depth > MAX_CHASE:
             return OTHER
         self._busy.add(name)
-        made = OTHER
-        widths: set[int] = set()
-        for env in self.named(name):
-            for event in env.function.events:
-                if event.value is None or not env.live(event.line):
-                    continue
-                if event.kind == "return" or (env.function.side == "macro" and event.kind == "eval"):
-                    value = env.value(event.value, depth + 1)
-                    bits = number.type_bits(env.function.returns)
-                    if value.kind not in ("other", "bool"):
-                        made = value.but(bits=bits) if bits and value.kind == "mask" else value
-                    if value.kind == "const" and value.num in (WARP, WAVE):
-                        widths.add(value.num)
-        if len(widths) > 1:  # 64 or 32 by a test for the GPU: the width of the hardware
-            made = Value("hw", 0, via="constant")
+        found = [value for env in self.named(name) for value in _results(env, depth)]
+        if not self.named(name):
+            found += self._returned_elsewhere(name)
         self._busy.discard(name)
-        self._returned[name] = made
-        return made
+        self._returned[name] = _agreed(found)
+        return self._returned[name]
+
+    def _returned_elsewhere(self, name: str) -> list[Value]:
+        """What a function of an included file gives back, where its body is one return of a constant."""
+        if not isinstance(self.index, Index) or not self.index.functions.get(name):
+            return []
+        held = self.index.function(name, self.unit.parsed.file.path)
+        parsed = parse_expression(held.returns.encode()) if held is not None and 0 < len(held.returns) <= MAX_TEXT else None
+        made = Evaluator(self.unit, self).value(parsed) if parsed is not None else OTHER
+        return [made.but(symbols=tuple(dict.fromkeys((name, *made.symbols)))[:4])] if made.kind in ("const", "hw", "lane", "warp") else []
 
     def constant(self, unit: Unit, name: str) -> Value | None:
         """Value of a named constant of the file or of the files it knows, as an AMD build sees it."""
@@ -185,7 +182,7 @@ def _agreed(found: list[Value]) -> Value:
     if not found:
         return OTHER
     numbers = {value.num for value in found if value.kind == "const"}
-    if WAVE in numbers and WAVE // 2 in numbers:
+    if {WARP, WAVE} <= numbers:
         return Value("hw", 0, via="function")
     return OTHER if len(numbers) > 1 else found[-1]
 

@@ -26,6 +26,8 @@ QUERY = """
 (preproc_if) @test
 (preproc_elif) @test
 (static_assert_declaration) @assert
+(alias_declaration) @alias
+(type_definition) @alias
 """
 CUES = re.compile(
     rb"(?i:shfl|ballot|warp|lane|activemask|match_a|wave|tiled_partition|coalesced_threads|wmma)|_sync\b|cub::|<<<|volatile|atomicCAS"
@@ -58,6 +60,7 @@ class Unit(msgspec.Struct, frozen=True, eq=False):
     constants: dict[str, tuple[Definition, ...]]
     tests: tuple[Expr, ...]
     asserts: tuple[Expr, ...]
+    aliases: tuple[Expr, ...] = ()  # types that are given a name outside functions
 
     def by_name(self, name: str) -> tuple[Function, ...]:
         """Functions and function-like macros with this last name."""
@@ -100,8 +103,10 @@ def _make(parsed: Parsed) -> Unit:
         _declared(node, at, constants)
     tests = tuple(build(found, at) for node in captures.get("test", ()) if (found := node.child_by_field_name("condition")) is not None)
     asserts = tuple(build(found, at) for node in captures.get("assert", ()) if (found := node.child_by_field_name("condition")) is not None)
+    types = [node.child_by_field_name("type") for node in captures.get("alias", ()) if node.parent and node.parent.type in PLAIN_SCOPES]
+    aliases = tuple(build(node, at) for node in types if node is not None and b"cub" in at.data[node.start_byte : node.end_byte])
     ordered = {name: tuple(sorted(found, key=lambda d: d.span)) for name, found in constants.items()}
-    return Unit(parsed, tuple(functions), ordered, tests, asserts)
+    return Unit(parsed, tuple(functions), ordered, tests, asserts, aliases)
 
 
 def _functions(nodes: list[Any], at: Origin) -> list[Function]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
 from porter.flow.program import Program
 from porter.flow.roles import Use, Uses, closure, doubles, halves, steps, survey
@@ -59,6 +60,8 @@ def breaks_of(uses: Uses) -> list[Break]:
     for use in uses.of("vote"):
         if use.flavour in ("ballot", "match") or (use.flavour == "activemask" and _computes(uses)):
             found.append(Break(uses, use, f"{use.expr.name} speaks for 64 lanes, not for the 32 of this code's warp"))
+        elif use.flavour in ("any", "all") and _kept(uses, use):
+            found.append(Break(uses, use, f"{use.expr.name} decides for 64 lanes, and its result is counted or kept for 32"))
     for use in uses.of("matrix"):
         found.append(Break(uses, use, f"a fragment of {use.flavour} belongs to all 64 lanes of a wave"))
     for use in uses.of("shuffle"):
@@ -66,6 +69,29 @@ def breaks_of(uses: Uses) -> list[Break]:
         if made is not None:
             found.append(made)
     return found
+
+
+def _kept(uses: Uses, use: Use) -> bool:
+    """True where the outcome of a vote is stored or counted, and does not only decide whether work is skipped."""
+    if _stores(use.event, use.expr):
+        return True
+    name = use.event.name if use.event.kind == "decl" else ""
+    if not name or use.event.value is not use.expr:
+        return False
+    for event in uses.env.function.events:
+        if event.line < use.event.line or event.value is None or event is use.event:
+            continue
+        if any(part.kind == "name" and part.op == name and _stores(event, part) for part in walk(event.value)):
+            return True
+    return False
+
+
+def _stores(event: Event, part: Expr) -> bool:
+    """True where an event puts a value into memory as it is, or adds it up."""
+    if event.kind == "assign" and event.target is not None and (event.value is part or event.op == "+="):
+        return event.op == "+=" or event.target.kind in ("index", "unary", "field")
+    call = event.value if event.kind == "eval" else None
+    return call is not None and call.kind == "call" and call.name.startswith("atomic") and any(arg is part for arg in call.args[1:])
 
 
 def _computes(uses: Uses) -> bool:
