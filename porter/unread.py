@@ -1,4 +1,4 @@
-"""Why the build for AMD does not read a line: a port shut it out, NVIDIA's macros are not defined there, or nobody builds it."""
+"""Why the build for AMD does not read a line: a port shut it out, NVIDIA's macros are not defined there, nobody builds or installs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALWAYS = re.compile(r"\(?\s*1\s*\)?\Z")
 
 def explained(parsed: Parsed, hits: Iterable[Hit]) -> list[Hit]:
     """The hits, with ``unread`` set on those that the AMD build leaves out although no port says so."""
-    hits = list(hits)
+    hits = [_not_installed(parsed, hit) if hit.live is Live.NO else hit for hit in hits]
     dead = {hit.span.line for hit in hits if hit.live is Live.NO and parsed.live(hit.span.line) is Live.NO}
     if not dead or not isinstance(parsed.guards, SourceGuards):
         return hits
@@ -30,6 +30,14 @@ def explained(parsed: Parsed, hits: Iterable[Hit]) -> list[Hit]:
     with_nvidia = guards_of(parsed.file.data, parsed.file.path, RECENT)
     words = {line: _words(parsed, line, found, guarded, with_nvidia) for line in dead}
     return [msgspec.structs.replace(hit, unread=words[hit.span.line]) if words.get(hit.span.line) else hit for hit in hits]
+
+
+def _not_installed(parsed: Parsed, hit: Hit) -> Hit:
+    """The hit, with the reason when the marker of a requirement keeps it from Linux."""
+    for fact in parsed.facts:
+        if fact.span == hit.span and fact.live is Live.NO and fact.kind == "requirement" and fact.detail.get("marker"):
+            return msgspec.structs.replace(hit, unread=f"Not installed on Linux x86-64 (marker {fact.detail['marker']})")
+    return hit
 
 
 def _words(parsed: Parsed, line: int, found: list[Group], guarded: set[int], with_nvidia: SourceGuards) -> str:

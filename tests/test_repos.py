@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from porter import rules
+from porter.config import Config
+from porter.pipeline import audit
 from porter.testing import SIDECAR, blank_copy, check_repository
 
 REPOS = Path(__file__).resolve().parent.parent / "fixtures" / "repos"
@@ -55,3 +57,12 @@ def test_an_unmarked_finding_and_a_mark_without_one_both_fail(tmp_path: Path) ->
     (repository / "a.py").write_text("import pynvml\n# expect: tensorrt\nimport torch\n")
     failures = [(failure.rule, failure.line, failure.what) for failure in check_repository(repository, tmp_path / "copy")]
     assert failures == [("tensorrt", 3, "expected here, not found"), ("pynvml", 1, "found here, no mark")]
+
+
+def test_a_marker_that_keeps_a_requirement_from_linux_is_named(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text('triton-windows; sys_platform == "win32"\n')
+    report = audit(tmp_path, Config(jobs=0))
+    assert [finding.message.split(":")[0] for finding in report.insights] == [
+        'Not installed on Linux x86-64 (marker sys_platform == "win32")'
+    ]
+    assert report.findings == ()

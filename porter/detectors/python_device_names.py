@@ -10,6 +10,7 @@ from porter.config import Config
 from porter.detectors.python_scope import KINDS, File, file_of
 from porter.model import Hit
 from porter.parse import Parsed
+from porter.parse.python_tree import field, named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -18,20 +19,8 @@ __all__ = ["KINDS", "WORDS", "detect"]
 
 CLUE_WORDS = (b"get_device_name", b"device_name", b"gpu_name", b"get_arch_list", b"get_device_properties")
 PRODUCT_WORDS = (
-    b"h100",
-    b"h200",
-    b"a100",
-    b"v100",
-    b"b200",
-    b"b100",
-    b"gh200",
-    b"l40",
-    b"geforce",
-    b"tesla",
-    b"quadro",
-    b"titan",
-    b"jetson",
-)
+    b"h100", b"h200", b"a100", b"v100", b"b200", b"b100", b"gh200", b"l40", b"geforce", b"tesla", b"quadro", b"titan", b"jetson",
+)  # fmt: skip
 WORDS = CLUE_WORDS + PRODUCT_WORDS  # the parser keeps only places that hold one
 PRODUCT = re.compile(
     r"(nvidia |tesla |geforce |quadro )?"
@@ -39,6 +28,7 @@ PRODUCT = re.compile(
     r"(?:[ _-]?(?:pcie|sxm\d?|nvl|\d+ ?gb|ti|super)){0,3}",
     re.IGNORECASE,
 )
+AMD_NAME = re.compile(r"[\"'](?:amd|advanced micro devices|radeon|instinct|mi\d{2,3}x?|gfx\w+)\b")
 ARCH = re.compile(r"(sm|compute)_\d{2,3}[af]?")
 CLUES = ("device_name", "gpu_name", "get_device_properties", "props.name", "properties.name", "device_type_name", "card_name")
 ARCH_CLUES = ("get_arch_list", "arch_list", "gencode")
@@ -55,8 +45,9 @@ def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
         product = PRODUCT.fullmatch(fact.name.strip()) is not None
         if not product and not ARCH.fullmatch(fact.name):
             continue
-        node = _comparison(file, file.path(fact), CLUES if product else ARCH_CLUES)
-        if node is not None and node.id not in done and not file.amd_only(node):
+        path = file.path(fact)
+        node = _comparison(file, path, CLUES if product else ARCH_CLUES)
+        if node is not None and node.id not in done and not file.amd_only(node) and not _knows_amd(file, path):
             done.add(node.id)
             yield file.hit(RULE, node, f'looks for "{fact.name}"', fact.name)
 
@@ -71,6 +62,16 @@ def _comparison(file: File, path: list[Node], clues: tuple[str, ...]) -> Node | 
         if node.type in ("block", "module", "pair", "list"):
             return None
     return None
+
+
+def _knows_amd(file: File, path: list[Node]) -> bool:
+    """Whether another condition of the same if statement looks for an AMD name: then the program has a way for AMD already."""
+    chain = next((node for node in reversed(path) if node.type == "if_statement"), None)
+    if chain is None:
+        return False
+    parts = [chain, *(node for node in named(chain) if node.type == "elif_clause")]
+    conditions = [condition for node in parts if (condition := field(node, "condition")) is not None]
+    return any(AMD_NAME.search(file.source.text(condition).lower()) is not None for condition in conditions)
 
 
 def _function_text(file: File, path: list[Node]) -> str:
