@@ -40,6 +40,8 @@ class _Group(click.Group):
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(DONE)
+        except OSError as error:  # standard output on a full disk, no file handles left
+            _fail(f"{error.filename or 'output'}: {error.strerror or error}")
 
 
 def _fail(message: str, hint: str = "") -> None:
@@ -177,7 +179,7 @@ def _command() -> str:
 
 def _progress(quiet: bool) -> tuple[Callable[[str, int, int], None], Callable[[], None]]:
     """A progress bar on standard error when that is a terminal; else nothing."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         return (lambda *_: None), (lambda: None)
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -283,5 +285,5 @@ from porter.cli_diff import diff as _diff  # noqa: E402
 from porter.cli_rules import rules as _rules  # noqa: E402
 from porter.cli_size import size as _size  # noqa: E402
 
-for _command_of_porter in (_diff, _rules, _size, _tools.doctor, _tools.verify):
+for _command_of_porter in (_diff, _rules, _size, _tools.doctor, _tools.shim, _tools.verify):
     main.add_command(_command_of_porter)

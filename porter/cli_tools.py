@@ -66,3 +66,21 @@ def _progress() -> Callable[[int, int], None]:
     if not sys.stderr.isatty():
         return lambda *_: None
     return lambda done, total: click.echo(f"\rcompiled {done} of {total}" + ("\r\033[K" if done == total else ""), nl=False, err=True)
+
+
+@click.command()
+@click.argument("path", type=click.Path())
+@click.option("--output", default="-", help="File to write; - for standard output.")
+@click.option("--rocm", default="", help="ROCm version that decides which names exist.")
+def shim(path: str, output: str, rocm: str) -> None:
+    """Write a header that compiles for both vendors, with exactly the CUDA names that this code uses."""
+    from porter import __version__
+    from porter.shim import make
+    from porter.write import write_whole
+
+    made = make(Path(path), rocm, __version__)
+    if output == "-":
+        click.echo(made.text, nl=False)
+    else:
+        write_whole(Path(output), made.text)
+    click.echo(f"{made.names} names; {len(made.left)} left, listed at the end of the header", err=True)

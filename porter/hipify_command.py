@@ -116,7 +116,7 @@ def _program(engine: str, options: Mapping[str, Any]) -> Path:
 
 def _translated(root: Path, translate: Translate, totals: _Totals) -> Iterator[tuple[str, bytes, bytes]]:
     """Path, text before and text after of every CUDA file; the path is relative to a folder, or the name of the one file."""
-    for path, data in _sources(root) if root.is_dir() else [(root.name, _read(root, 64 * Config().max_bytes))]:
+    for path, data in cuda_sources(root) if root.is_dir() else [(root.name, _read(root, 64 * Config().max_bytes))]:
         output, done = translate(path, data)
         totals.add(path, done, output != data)
         yield path, data, output
@@ -138,7 +138,7 @@ def _read(path: Path, limit: int) -> bytes:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _sources(root: Path) -> Iterator[tuple[str, bytes]]:
+def cuda_sources(root: Path) -> Iterator[tuple[str, bytes]]:
     """Path and bytes of every CUDA file below a folder, vendored ones too: a build needs all of them."""
     config = Config()
     for entry in discover(root, config).entries:
