@@ -234,6 +234,34 @@ def test_models_that_a_repository_serves(tmp_path: Path) -> None:
     assert "the command asks for tensor parallel 4" in run(str(tmp_path)).stdout
 
 
+def test_engines_that_python_makes(tmp_path: Path) -> None:
+    (tmp_path / "serve.py").write_text(
+        "import vllm\nimport sglang as sgl\nfrom vllm import LLM\n"
+        'llm = LLM(model="Qwen/Qwen3-32B", tensor_parallel_size=2, max_model_len=4096, quantization="fp8")\n'
+        'other = vllm.LLM("meta-llama/Llama-3.1-8B")\n'
+        'engine = sgl.Engine(model_path="openai/gpt-oss-120b", tp_size=8)\n'
+        'note = "LLM(model=deepseek-ai/DeepSeek-V3)"\n'
+    )
+    table = sized(str(tmp_path))
+    assert [(model["model"], model["where"]) for model in table["models"]] == [
+        ("openai/gpt-oss-120b", "serve.py:6"), ("Qwen/Qwen3-32B", "serve.py:4"), ("meta-llama/Llama-3.1-8B", "serve.py:5"),
+    ]  # fmt: skip
+    qwen = table["models"][1]
+    assert (qwen["context"], qwen["dtype"], round(qwen["weights_gb"], 1)) == (4096, "fp8", 32.8)
+
+
+def test_options_size_a_repository_whose_model_nobody_knows(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("vllm serve example/own-model\n")
+    assert run(str(tmp_path)).exit_code == 2
+    table = sized(str(tmp_path), "--params", "13B", "--dtype", "bf16")
+    assert (table["weights_gb"], table["not_sized"]) == (26, ["run.sh:1: example/own-model"])
+
+
+def test_the_default_context_is_never_more_than_the_model_s() -> None:
+    assert sized(str(MODELS / "llama-2-7b"))["context"] == 4096
+    assert sized(str(MODELS / "llama-3.1-8b"))["context"] == 8192
+
+
 def test_the_index_of_a_checkpoint_says_its_bytes(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_bytes((MODELS / "qwen3-8b" / "config.json").read_bytes())
     (tmp_path / "model.safetensors.index.json").write_text('{"metadata": {"total_size": 16381470720}}')
@@ -286,7 +314,7 @@ def test_bad_input_is_one_clear_line(words: tuple[str, ...], monkeypatch: pytest
     [
         "{}", "[]", "nonsense", "[" * 100_000, '{"num_hidden_layers": -1, "hidden_size": 8, "num_attention_heads": 2, "vocab_size": 9}',
         '{"num_hidden_layers": 1e9}', '{"hidden_size": true}', '{"model_type": "bert"}', '{"model_type": "t5", "is_encoder_decoder": true}',
-        '{"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "vocab_size": 9, "quantization_config": {"quant_method": "o"}}',
+        '{"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "vocab_size": 9, "quantization_config": {"bits": 4}}',
         '{"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "vocab_size": 9, "torch_dtype": "posit8"}',
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from porter.errors import ConfigError
+from porter.errors import ConfigError, InputError
 from porter.size import hardware, prices, repository
 from porter.size.advice import Advice, advise
 from porter.size.dtypes import DTYPES, DType
@@ -44,6 +44,11 @@ def find(path: Path | None, given: Given) -> tuple[tuple[Found, ...], tuple[str,
         shape = Shape("the model of the options", given.params, dtype=DTYPES["bf16"], source="command line")
         return (Found(_with_options(shape, given), "from the options"),), ()
     look = repository.look(path)
+    if not look.found and given.params:
+        return find(None, given)[0], look.unknown
+    if not look.found:
+        named = f"; its commands name {look.unknown[0]}, whose sizes porter does not know" if look.unknown else ""
+        raise InputError(f"{path}: no config.json of a model and no server's command that names a known one{named}", "give --params")
     unique = {(found.shape.name, found.context, found.served.dtype if found.served else ""): found for found in reversed(look.found)}
     found = tuple(
         Found(_with_options(one.shape, given), one.where, one.served)
@@ -92,8 +97,9 @@ def _throughput(given: Given, gpus: tuple[hardware.Gpu, ...]) -> dict[str, float
 def _answer(found: Found, given: Given, gpus: tuple[hardware.Gpu, ...], paid: prices.Prices | None, measured: dict[str, float]) -> Answer:
     weights, cache = repository.asked(found.served)
     weights = None if weights and weights.family == found.shape.format.family else weights
+    default = min(given.default_context, found.shape.max_context or given.default_context)
     load = Load(
-        given.context or found.context or given.default_context, given.concurrency, given.dtype or weights, given.kv_dtype or cache,
+        given.context or found.context or default, given.concurrency, given.dtype or weights, given.kv_dtype or cache,
         given.reserve_share, given.reserve_gb,
     )  # fmt: skip
     sizes = need(found.shape, load)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,36 +11,17 @@ from porter.config import Config
 from porter.discover import Entry, discover, read_below
 from porter.errors import ConfigError, InputError
 from porter.kinds import decode
-from porter.model import Fact, Origin, SourceFile
+from porter.model import Origin, SourceFile
 from porter.parse import parser_of
 from porter.size import config_json, known
 from porter.size.dtypes import DTYPES, DType, dtype_of
+from porter.size.served import Served, commands, python_calls
 from porter.size.shape import Shape
 
-KINDS = frozenset({"shell", "docker", "yaml", "make", "jenkins"})
+KINDS = frozenset({"shell", "docker", "yaml", "make", "jenkins", "python", "notebook"})
 MAX_FILES = 5_000
 MAX_BYTES = 1024 * 1024
-SERVERS = ("vllm serve", "sglang serve")
 SIGNS = (b"vllm", b"sglang")
-MODEL_FLAGS = ("--model", "--model-path", "--model-tag")
-CONTEXT_FLAGS = ("--max-model-len", "--context-length")
-SEQUENCES_FLAGS = ("--max-num-seqs", "--max-running-requests")
-TENSOR_FLAGS = ("--tensor-parallel-size", "-tp", "--tp", "--tp-size")
-_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w{0,60})(?::?-([^}]{1,120}))?\}?\Z")
-_SEPARATORS = " \t\"',[]\\"
-
-
-class Served(msgspec.Struct, frozen=True):
-    """A server's command line: the model it names and what it asks for; numbers are 0 where the command is silent."""
-
-    model: str
-    path: str
-    line: int
-    context: int = 0
-    sequences: int = 0
-    tensor: int = 0
-    dtype: str = ""
-    kv_dtype: str = ""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -65,7 +45,10 @@ class Look(msgspec.Struct, frozen=True):
 
 
 def look(root: Path) -> Look:
-    """The models of a config.json, of a model's folder, or of a repository; raises InputError when there is none to be found."""
+    """The models of a config.json, of a model's folder, or of a repository, which may have none.
+
+    Raises InputError when there is nothing at that path, or when the config.json it names is none of a model.
+    """
     if root.is_file() and root.suffix == ".json":
         return Look((Found(config_json.read(root), str(root)),))
     if root.is_dir() and (root / "config.json").is_file():
@@ -84,9 +67,6 @@ def look(root: Path) -> Look:
             unknown.append(f"{served.path}:{served.line}: {served.model}")
         else:
             found.append(Found(shape, f"{served.path}:{served.line}", served))
-    if not found:
-        named = f"; its commands name {unknown[0]}, whose sizes porter does not know" if unknown else ""
-        raise InputError(f"{root}: no config.json of a model and no server's command that names a known one{named}", "give --params")
     return Look(tuple(found), tuple(sorted(set(unknown))))
 
 
@@ -130,55 +110,6 @@ def _commands(root: Path, entries: list[Entry]) -> Iterator[Served]:
         if data is None or parse is None or not any(sign in data for sign in SIGNS):
             continue
         file = SourceFile(entry.path, entry.kind, decode(data))
-        yield from commands(file, parse(file).facts)
-
-
-def commands(file: SourceFile, facts: list[Fact]) -> Iterator[Served]:
-    """The server command lines among the facts of one file."""
-    variables = {fact.name: fact.detail.get("value", "") for fact in facts if fact.kind == "env_var"}
-    lines = file.text.splitlines()
-    groups: list[tuple[Fact, dict[str, str]]] = []
-    for fact in sorted(facts, key=lambda fact: (fact.span.line, fact.span.column, fact.kind, fact.name)):
-        if fact.kind == "command" and fact.name in SERVERS:
-            model = _positional(lines, fact)
-            groups.append((fact, {"--model": model} if model else {}))
-        elif fact.kind == "command_flag" and fact.name.startswith(SERVERS) and "=" not in fact.name:
-            flag = fact.name.rsplit(" ", 1)[-1]
-            if not groups or (flag in MODEL_FLAGS and any(name in groups[-1][1] for name in MODEL_FLAGS)):
-                groups.append((fact, {}))
-            groups[-1][1].setdefault(flag, fact.detail.get("value", ""))
-    for fact, flags in groups:
-        values = {flag: _expanded(value, variables) for flag, value in flags.items()}
-        model = next((values[flag] for flag in MODEL_FLAGS if values.get(flag)), "")
-        if model and not model.startswith("$"):
-            yield Served(
-                model, file.path, fact.span.line, _number(values, CONTEXT_FLAGS), _number(values, SEQUENCES_FLAGS),
-                _number(values, TENSOR_FLAGS), values.get("--quantization", ""), values.get("--kv-cache-dtype", ""),
-            )  # fmt: skip
-
-
-def _positional(lines: list[str], fact: Fact) -> str:
-    """The word behind `vllm serve`, on its line or, in a YAML list, on the next one; empty for a flag or nothing."""
-    if fact.name != "vllm serve" or fact.span.end_line > len(lines):
-        return ""
-    line = lines[fact.span.end_line - 1].encode()[fact.span.end_column - 1 :].decode("utf-8", "replace")
-    rest = line.strip(_SEPARATORS)
-    if not rest and fact.span.end_line < len(lines):
-        rest = lines[fact.span.end_line].strip(_SEPARATORS).removeprefix("- ").strip(_SEPARATORS)
-    word = re.split(r"[\s\"',\]]", rest, maxsplit=1)[0]
-    return "" if word.startswith(("-", "#", "&", "|", ";", ">")) else word[:200]
-
-
-def _expanded(value: str, variables: dict[str, str]) -> str:
-    match = _VARIABLE.match(value)
-    if match is None:
-        return value
-    return variables.get(match[1]) or match[2] or value
-
-
-def _number(values: dict[str, str], names: tuple[str, ...]) -> int:
-    for name in names:
-        text = values.get(name, "")
-        if text.isascii() and text.isdigit() and len(text) < 9:
-            return int(text)
-    return 0
+        facts = parse(file).facts
+        yield from commands(file, facts)
+        yield from python_calls(file.path, facts)

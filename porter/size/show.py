@@ -149,6 +149,7 @@ def _below(console: Any, answer: Answer) -> None:
     lines += [f"{UNVERIFIED} {fit.gpu.gpu}: {fit.gpu.status}" for fit in answer.fits if not fit.gpu.memory_verified]
     for advice in answer.advice:
         lines.append(f"{'! ' if advice.side else '- '}{one_line(advice.text)}" + (f" ({advice.source})" if advice.source else ""))
+    lines.append("not judged here: components without a replacement on AMD (porter scan), and training that the interconnect limits")
     for line in lines:
         filled = textwrap.wrap(line, console.width - 2, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
         console.print("\n".join(filled), soft_wrap=True)
