@@ -158,7 +158,7 @@ def _message(fact: Fact) -> str:
     }  # fmt: skip
     text = words.get(fact.kind, "uses {0}").format(fact.name)
     extra = fact.detail.get("specifier", "") if fact.kind == "requirement" else ""
-    return text + (f" ({extra})" if extra else "")
+    return text + (f" ({extra})" if extra and "$" not in extra else "")
 
 
 def span_text(data: bytes, span: Span, limit: int = 400) -> str:

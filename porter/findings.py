@@ -18,9 +18,10 @@ from porter.rules import RuleSet, applies
 
 PYTHON_KINDS = frozenset({"python", "cython", "notebook"})
 CODE_KINDS = PYTHON_KINDS | {"cuda", "cxx"}
+VENDOR_TESTS = "python_vendor_tests"  # the detector
 SCRIPT_KINDS = frozenset({"shell", "yaml", "docker", "requirements", "conda", "jenkins"})
 DEPENDS = "depends on "  # how detect.py words a requirement
-GUARDS = frozenset({"arch-guard", "python-api"})
+OTHER_HARDWARE = re.compile(r"(?<![a-z0-9])(?:cpu|xpu|tpu|hpu|npu|ppc64le|s390x|riscv64|neuron|openvino|gaudi)(?![a-z0-9])")
 TESTS = re.compile(r"(\A|/)(tests?|testing|unit_tests|benchmarks?)/")
 
 
@@ -55,10 +56,11 @@ def assemble(
 def _off_the_amd_path(rule: Rule, hit: Hit, one: Examined, unused: frozenset[str] = frozenset()) -> bool:
     """Python code around a CUDA-only library, in a project that builds for AMD: without the library it is not imported there.
 
-    So is what installs one of the ``unused`` libraries, a script for CUDA by its name (install-cu121.sh, requirements_cuda.txt),
+    So is what installs one of the ``unused`` libraries, a script for CUDA or other hardware by its name (install-cu121.sh, cpu.txt),
     and a library in sources that the translation maps without loss.
     """
-    if one.kind in SCRIPT_KINDS and CUDA_WORD.search(one.path.lower()):
+    name = one.path.lower()
+    if one.kind in SCRIPT_KINDS and (CUDA_WORD.search(name) or OTHER_HARDWARE.search(name)):
         return True
     if rule.id in unused and one.kind not in CODE_KINDS:
         return True
@@ -93,7 +95,7 @@ def _severity(rule: Rule, hit: Hit, one: Examined, ported: bool) -> Severity:
     """
     is_side = one.kind not in ("cuda", "cxx") and TESTS.search(one.path)
     confidence = hit.confidence or rule.confidence
-    is_check = rule.category in GUARDS or rule.action is Action.CHECK
+    is_check = rule.category == "arch-guard" or rule.detector == VENDOR_TESTS or rule.action is Action.CHECK
     is_doubtful = confidence is Confidence.LOW or (confidence is Confidence.MEDIUM and is_check)
     return min(rule.severity, Severity.MINOR) if is_side or (ported and is_doubtful) else rule.severity
 

@@ -50,10 +50,15 @@ def _named_types(program: Program, targets: tuple[str, ...]) -> Iterator[Hit]:
     listed = survey(program)[0] if program.unit.aliases else []
     fixed = any(fixed_uses(uses) or _masks_32(uses) for uses in listed)
     outside = Evaluator(program.unit, program)
+    doubted: set[str] = set()  # rules that were told once of a block whose size nobody knows
     for alias in program.unit.aliases:
         for part in _all(alias):
-            if outside.live(part.line):
-                yield from _judge(outside, part, targets, fixed)
+            for hit in _judge(outside, part, targets, fixed) if outside.live(part.line) else ():
+                doubt = hit.rule == "cub-block-by-warps" and hit.confidence is Confidence.LOW
+                if not (doubt and hit.rule in doubted):
+                    yield hit
+                if doubt:
+                    doubted.add(hit.rule)
 
 
 def _masks_32(uses: Uses) -> bool:
