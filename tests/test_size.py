@@ -187,6 +187,8 @@ def test_prices_give_costs_of_hours_memory_and_tokens(tmp_path: Path) -> None:
     assert cost["million_tokens"] == pytest.approx(19_900 / 8 / 730 / (2500 * 3600) * 1e6, abs=1e-4)
     assert row(table, "B200")["cost"]["million_tokens"] is None
     assert "cost" not in row(table, "MI300X")
+    four = sized("--params", "405B", "--dtype", "bf16", "--prices", str(ROOT / "docs/prices.example.toml"), "--throughput", "1000")
+    assert row(four, "MI355X")["cost"]["million_tokens"] == pytest.approx(4 * 19_900 / 8 / 730 / (1000 * 3600) * 1e6, abs=1e-4)
     sheet = tmp_path / "prices.csv"
     sheet.write_text("gpu,month\nmi355x,19900\n\n# ours\nB200,34900\n")
     assert prices.read(sheet, tuple(GPUS.values())).monthly == {"MI355X": 19_900, "B200": 34_900}
@@ -333,6 +335,27 @@ def test_bad_prices_are_a_config_error(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(ConfigError):
         prices.read(path, tuple(GPUS.values()))
+
+
+def test_a_checkpoint_may_ask_for_an_fp8_cache(tmp_path: Path) -> None:
+    table = json.loads((MODELS / "llama-3.1-70b" / "config.json").read_text())
+    scheme = {"quant_method": "fp8", "kv_cache_scheme": {"num_bits": 8, "type": "float"}}
+    (tmp_path / "config.json").write_text(json.dumps(table | {"quantization_config": scheme}))
+    assert sized(str(tmp_path))["kv_mb_per_token"] == pytest.approx(0.16384)
+    assert sized(str(tmp_path), "--kv-dtype", "bf16")["kv_mb_per_token"] == pytest.approx(0.32768)
+
+
+def test_vendored_models_are_nobody_s(tmp_path: Path) -> None:
+    folder = tmp_path / "third_party" / "engine"
+    folder.mkdir(parents=True)
+    (folder / "run.sh").write_text("vllm serve Qwen/Qwen3-32B\n")
+    assert run(str(tmp_path)).exit_code == 2
+
+
+def test_names_from_files_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    table = json.loads((MODELS / "llama-3.1-8b" / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(table | {"_name_or_path": "a\x1b[2Jb", "model_type": "\x1b]0;x"}))
+    assert "\x1b" not in run(str(tmp_path)).stdout
 
 
 def test_a_family_nobody_tested_is_told(tmp_path: Path) -> None:
