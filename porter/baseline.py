@@ -55,6 +55,7 @@ class Saved(msgspec.Struct, frozen=True):
     insights: tuple[Finding, ...]
     files: tuple[_Path, ...]
     suppressions: tuple[_Suppressed, ...] = ()
+    estimate: _Estimate = _Estimate()
 
     @property
     def paths(self) -> frozenset[str]:
@@ -129,6 +130,13 @@ def differences(before: Saved, after: Saved) -> tuple[str, ...]:
     return tuple(out)
 
 
+def change(before: Saved, after: Saved) -> float:
+    """Likely hours that came (or went, below zero) in the sum of all lines; of the medians where a report has no sum."""
+    if before.findings and not before.estimate.total.likely:
+        return after.summary.effort_hours.p50 - before.summary.effort_hours.p50
+    return round(after.estimate.total.likely - before.estimate.total.likely, 4)
+
+
 class Source:
     """Where a baseline comes from, looked up before the long scan: a saved report, or a commit of the scanned checkout."""
 
@@ -176,6 +184,7 @@ def saved_of(report: Report) -> Saved:
         SCHEMA, _Tool(report.tool_version, report.rules_version), report.root, report.commit, report.targets, report.rocm,
         _Summary(report.estimate.hours, report.complete), report.findings, report.insights,
         tuple(_Path(record.path) for record in report.files), tuple(_Suppressed(f.fingerprint) for f in report.suppressed),
+        _Estimate(report.estimate.total),
     )  # fmt: skip
 
 
@@ -194,7 +203,8 @@ def against(report: Report, source: Source, config: Config, audit: Audit) -> Rep
         report, findings=_with_states(report.findings, found.unchanged), insights=_with_states(report.insights, insights.unchanged),
         fixed=found.fixed, rules={**rules, **report.rules}, problems=tuple(sorted({*report.problems, *notes})),
         baseline=Baseline(
-            name, commit, len(found.new), len(found.fixed), len(found.unchanged), before.summary.effort_hours, report.estimate.hours
+            name, commit, len(found.new), len(found.fixed), len(found.unchanged), before.summary.effort_hours, report.estimate.hours,
+            change(before, now),
         ),
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from porter.baseline import Comparison, Saved, compare, differences, load
+from porter.baseline import Comparison, Saved, change, compare, differences, load
 from porter.model import Finding, plain
 from porter.render import numbers
 from porter.render.neutral import one_line
@@ -41,6 +41,7 @@ def as_json(before: Saved, after: Saved, found: Comparison) -> str:
         "after": _side(after),
         "counts": {name: len(rows) for name, rows in lists.items()},
         "effort_hours": hours,
+        "change": change(before, after),
         "differences": list(differences(before, after)),
         **{name: [plain(row) for row in rows] for name, rows in lists.items()},
     }
@@ -50,7 +51,7 @@ def as_json(before: Saved, after: Saved, found: Comparison) -> str:
 def as_text(before: Saved, after: Saved, found: Comparison) -> str:
     """The comparison for people: one line of counts, the debt, what else differs, then the findings that came and went."""
     lines = [f"{len(found.new)} new, {len(found.fixed)} fixed, {len(found.unchanged)} unchanged"]
-    lines.append("Debt    " + numbers.debt(before.summary.effort_hours, after.summary.effort_hours))
+    lines.append("Debt    " + numbers.debt(before.summary.effort_hours, after.summary.effort_hours, change(before, after)))
     lines += [f"Note    {one_line(words)}" for words in differences(before, after)]
     for title, rows in (("New", found.new), ("Fixed", found.fixed)):
         if rows:

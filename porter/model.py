@@ -241,7 +241,10 @@ class Suppression(msgspec.Struct, frozen=True):
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    """What the report was compared with (a file name or a revision), the counts, and the debt in hours before and after."""
+    """What the report was compared with (a file name or a revision), the counts, and the debt in hours before and after.
+
+    ``change`` is the difference of the sums of likely hours, finer than the simulated totals, which are rounded.
+    """
 
     source: str
     commit: str
@@ -250,6 +253,7 @@ class Baseline(msgspec.Struct, frozen=True):
     unchanged: int
     before: Quantiles
     after: Quantiles
+    change: float = 0.0
 
 
 class Report(msgspec.Struct, frozen=True):

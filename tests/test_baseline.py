@@ -16,9 +16,9 @@ from report_factory import finding, make_report, rules
 from porter import baseline, pipeline, revision
 from porter.cli import main
 from porter.errors import InputError, ToolError
-from porter.model import Finding, Problem
+from porter.model import Finding, Hours, Problem
+from porter.render import html, markdown, terminal
 from porter.render import json as json_report
-from porter.render import terminal
 from porter.rules import RuleSet
 
 REPORT = make_report(problems=())
@@ -95,12 +95,16 @@ def test_a_report_says_what_else_differs_from_its_baseline(saved: Path) -> None:
 def test_diff_of_two_reports(saved: Path, tmp_path: Path) -> None:
     later = msgspec.structs.replace(
         REPORT, findings=(*REPORT.findings[2:], row("z.cu", 7, "q();", "new-one")),
-        estimate=msgspec.structs.replace(REPORT.estimate, hours=msgspec.structs.replace(REPORT.estimate.hours, p50=66.4)),
+        estimate=msgspec.structs.replace(
+            REPORT.estimate, hours=msgspec.structs.replace(REPORT.estimate.hours, p50=66.4), total=Hours(15, 58.2, 200)
+        ),
     )  # fmt: skip
     after = tmp_path / "after.json"
     after.write_text(json_report.render(later))
     said = porter("diff", str(saved), str(after))
-    assert said.exit_code == 0 and said.stdout.startswith("1 new, 2 fixed, 4 unchanged\nDebt    68 h before, 66 h now (2 h less; P50)\n")
+    assert said.exit_code == 0 and said.stdout.startswith(
+        "1 new, 2 fixed, 4 unchanged\nDebt    68 h before, 66 h now (P50); 2.5 h less in the sum\n"
+    )
     assert "z.cu:7" in said.stdout and "\x1b" not in said.stdout
     data = json.loads(porter("diff", str(saved), str(after), "--format", "json").stdout)
     assert data["counts"] == {"new": 1, "fixed": 2, "unchanged": 4} and data["effort_hours"]["delta"]["p50"] == -2.0
@@ -129,12 +133,12 @@ def test_scan_against_a_saved_report(tmp_path: Path, quick: None) -> None:
     assert porter(*args, "--fail-on-new", "major").exit_code == 2
 
 
-def test_the_terminal_shows_the_debt_before_and_after(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reports_show_the_debt_before_and_after(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = baseline.Source(str(saved), Path(), "")
     report = baseline.against(REPORT, source, None, None)  # type: ignore[arg-type]
     assert {f.state for f in report.findings} == {"unchanged"} == {f.state for f in report.insights} and report.fixed == ()
-    text = terminal.render(report)
-    assert "6 unchanged" in text and "68 h before, 68 h now (no change; P50)" in text
+    for text in (terminal.render(report), html.render(report), markdown.render(report)):
+        assert "6 unchanged" in text and "68 h before, 68 h now (P50); no change in the sum" in text
 
 
 def git(root: Path, *words: str) -> None:

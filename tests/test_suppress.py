@@ -17,8 +17,8 @@ from porter.ignore_marks import read
 from porter.kinds import kind_of
 from porter.model import Severity, SourceFile
 from porter.parse import parser_of
+from porter.render import html, markdown, sarif
 from porter.render import json as json_report
-from porter.render import sarif
 from porter.rules import RuleSet
 from porter.suppress import Outcome
 
@@ -179,6 +179,8 @@ def test_a_report_counts_what_is_suppressed_and_keeps_it_out_of_the_hours(
     assert {f["rule"] for f in data["findings"]} == {"cutlass"} == {line["rule"] for line in data["effort"] if line["kind"] == "finding"}
     assert data["suppressed"] == 1 and data["summary"]["complete"]
     assert [(s["rule"], s["line"], s["reason"]) for s in data["suppressions"]] == [("nvshmem", 1, "one node")]
+    page = html.render(report)
+    assert "one node" in page[page.index('id="suppressed"') :] and "1 finding suppressed" in markdown.render(report)
     results = sarif.as_dict(report)["runs"][0]["results"]
     assert [(r["ruleId"], r.get("suppressions")) for r in results] == [
         ("cutlass", None), ("nvshmem", [{"kind": "inSource", "status": "accepted", "justification": "one node"}]),

@@ -109,6 +109,7 @@ def _numbers(report: Report) -> dict[str, Any]:
         "names": numbers.percent(*names) if names else "",
         "blockers": summary.blockers(report),
         "matters": summary.matters(report),
+        "debt": numbers.debt(report.baseline.before, report.baseline.after, report.baseline.change) if report.baseline else "",
     }
 
 
@@ -137,7 +138,7 @@ def _findings(report: Report, groups: Sequence[RuleGroup]) -> dict[str, Any]:
         "used": [name for name in CATEGORIES if name in present],
         "folders": sorted({summary.directory_of(finding.path) for finding in report.findings})[:FOLDER_LIMIT],
         "linked": {group.rule.id for group in groups},
-        "baseline": bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings),
+        "baseline": report.baseline is not None or bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings),
     }
 
 

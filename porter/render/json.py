@@ -152,6 +152,7 @@ def _baseline(baseline: Baseline) -> dict[str, Any]:
     out: dict[str, Any] = plain(baseline)
     names = ("p10", "p50", "p80", "p90")
     hours = {"before": _quantiles(baseline.before, names), "after": _quantiles(baseline.after, names)}
+    out["change"] = round(baseline.change, 4)
     return {key: value for key, value in out.items() if key not in hours} | {"effort_hours": hours}
 
 

@@ -66,6 +66,9 @@ def _head(report: Report) -> list[str]:
     if (names := summary.names_share(report)) is not None:
         rows.append(("CUDA names converted", f"{numbers.percent(*names)} of {numbers.count(names[1])}"))
     rows += [("Findings", numbers.count(len(report.findings))), ("Blockers", numbers.count(summary.blockers(report)))]
+    if (base := report.baseline) is not None:
+        counts = f"{numbers.count(base.new)} new, {numbers.count(base.fixed)} fixed, {numbers.count(base.unchanged)} unchanged"
+        rows += [(f"Against {text(base.source, 60)}", counts), ("Debt", numbers.debt(base.before, base.after, base.change))]
     out = [f"# {text(name)}: porting to ROCm", "", f"**{text(summary.verdict(report), 1000)}**", "", " · ".join(facts), ""]
     out += _table(("", ""), [(f"**{key}**", value) for key, value in rows])
     return out + ([f"Made with {code(report.command, 400)}", ""] if report.command else [])
@@ -158,6 +161,8 @@ def _good_news(report: Report) -> list[str]:
 def _scope(report: Report) -> list[str]:
     skipped = sum(entry.files for entry in report.skipped)
     own = f"{numbers.plural(len(report.files), 'file')} read, {numbers.count(skipped)} left out and in no total."
+    if report.suppressed:
+        own += f" {numbers.plural(len(report.suppressed), 'finding')} suppressed by comments or settings, in no total either."
     rows = [
         (ORIGIN_WORDS.get(o.origin, text(o.origin)), numbers.count(o.files), numbers.count(o.cuda_files), numbers.count(o.cuda_lines))
         for o in report.origins

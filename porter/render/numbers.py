@@ -96,8 +96,7 @@ def plural(value: int, one: str, many: str = "") -> str:
     return f"{count(value)} {one if value == 1 else many or one + 's'}"
 
 
-def debt(before: Quantiles, after: Quantiles) -> str:
-    """Hours of work before and after in words, with their difference: 40 h before, 38 h now (2 h less; P50)."""
-    change = after.p50 - before.p50
-    words = "no change" if abs(change) < 0.01 else f"{hours(abs(change))} {'more' if change > 0 else 'less'}"
-    return f"{hours(before.p50)} before, {hours(after.p50)} now ({words}; P50)"
+def debt(before: Quantiles, after: Quantiles, change: float) -> str:
+    """Hours of work before and after in words (P50, rounded), and the difference of the sums of likely hours."""
+    words = "no change in the sum" if abs(change) < 0.005 else f"{hours(abs(change))} {'more' if change > 0 else 'less'} in the sum"
+    return f"{hours(before.p50)} before, {hours(after.p50)} now (P50); {words}"

@@ -62,7 +62,7 @@ def _totals(console: Console, report: Report) -> None:
         table.add_row(
             "Baseline", numbers.count(base.new), f"new, {numbers.count(base.fixed)} fixed, {numbers.count(base.unchanged)} unchanged"
         )
-        table.add_row("Debt", "", numbers.debt(base.before, base.after))
+        table.add_row("Debt", "", numbers.debt(base.before, base.after, base.change))
     if report.suppressed:
         table.add_row("Suppressed", numbers.count(len(report.suppressed)), "findings, by comments or settings; in no total")
     if (share := summary.untouched(report)) is not None:
