@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import resource
 import signal
+import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +18,7 @@ CHUNK_BYTES = 400_000
 CHUNK_FILES = 64
 SILENCE_SECONDS = 120.0  # no chunk finished for so long: a worker hangs
 ALONE_SECONDS = 60.0
+PARENT_SECONDS = 1.0  # between two looks whether the parent still lives
 MEMORY_BYTES = 6 * 2**30
 WINDOW = 3  # bundles a worker that are handed out ahead; what a broken pool held is run again, file by file
 
@@ -30,14 +34,22 @@ class Outcome(NamedTuple):
 _STATE: dict[str, Any] = {}
 
 
-def _start(make: Callable[..., Any], args: tuple[Any, ...]) -> None:
+def _start(parent: int, make: Callable[..., Any], args: tuple[Any, ...]) -> None:
     """Set a worker up: Ctrl-C is the parent's business, memory has a limit, and the shared state is made once."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     with contextlib.suppress(ValueError, OSError):
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if hard < 0 else min(MEMORY_BYTES, hard), hard))
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
     _STATE["object"] = make(*args)
+
+
+def _leave_with(parent: int) -> None:
+    """End this worker when the process that started it is gone, killed or terminated: nobody else would."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(1)
 
 
 def _work(method: str, tasks: Sequence[Any]) -> list[Any]:
@@ -127,7 +139,7 @@ def _collect(future: Future[list[Any]], chunk: list[Any], suspects: list[Any]) -
 
 
 def _pool(make: Callable[..., Any], args: tuple[Any, ...], jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(max_workers=jobs, mp_context=_context(), initializer=_start, initargs=(make, args))
+    return ProcessPoolExecutor(max_workers=jobs, mp_context=_context(), initializer=_start, initargs=(os.getpid(), make, args))
 
 
 def _context() -> Any:

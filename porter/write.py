@@ -11,12 +11,19 @@ from porter.errors import OutputError
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file by way of a neighbour and a rename; raises OutputError and leaves nothing behind when that fails."""
+    """Write a file by way of a neighbour and a rename; raises OutputError and leaves nothing behind when that fails.
+
+    A device or a pipe is written to as it is.
+    """
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if path.is_dir():
         raise OutputError(f"{path}: is a folder", "give --output a file name")
     temporary = ""
     try:
+        if path.exists() and not path.is_file():  # /dev/stdout, /dev/full, a named pipe: written to, never replaced
+            with path.open("wb") as device:
+                device.write(data)
+            return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)

@@ -33,14 +33,15 @@ def find(explicit: str, env: str, path: str, rocm_path: str, program: str = PROG
             given = Path(named)
             given = given / program if given.is_dir() else given
             return given if given.is_file() else None
-    folders = [Path(entry) for entry in path.split(os.pathsep) if entry]
+    # A relative entry could mean the scanned repository, whose programs are never run.
+    folders = [Path(entry) for entry in path.split(os.pathsep) if os.path.isabs(entry)]  # noqa: PTH117 - a text of the environment
     if rocm_path:
         folders.append(Path(rocm_path) / "bin")
     folders += [folder / "bin" for folder in sorted(Path("/opt").glob("rocm*"), reverse=True)]
     folders += [folder / "bin" for folder in sorted(Path("/opt/rocm").glob("core-*"), reverse=True)]
     for folder in folders:
         candidate = folder / program
-        if candidate.is_file():
+        if os.path.isfile(candidate):  # noqa: PTH113 - false, not an error, where a folder may not be looked into
             return candidate
     return None
 

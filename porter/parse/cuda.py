@@ -22,6 +22,7 @@ MAX_STATEMENT = 32 * 1024  # bytes between two of ; { } , or a directive: a long
 PARSE_SECONDS = 10.0
 _CHUNK = 65536
 _SEPARATOR = re.compile(rb"[;{},]|\n[ \t]*#")
+_LOOPS = re.compile(rb"(?:\bfor\s{0,9}\([^(){}]{0,200}\)\s{0,9}){100}")  # their semicolons separate nothing
 _OPENING = re.compile(rb"[()\[\]{}]")
 _MACRO_NAME = re.compile(r"[A-Za-z_]\w*")
 _TESTS = frozenset(("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"))
@@ -94,6 +95,8 @@ def _refusal(data: bytes, masked: bytes) -> str:
         deepest = max(deepest, depth)
     if deepest > MAX_NESTING:
         return f"brackets nest {deepest} deep"
+    if masked.count(b"for") >= 100 and _LOOPS.search(masked):
+        return "more than 100 loops without braces inside each other"
     longest = max(map(len, _SEPARATOR.split(masked)))
     return f"a statement of {longest} bytes" if longest > MAX_STATEMENT else ""
 

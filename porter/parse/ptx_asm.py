@@ -23,8 +23,8 @@ UNKNOWN = "?"  # what a macro or a macro's parameter supplies
 RAW = rb'\b(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.{0,65536}?\)(?P=delimiter)"|'
 PLAIN = (
     rb"//(?:\\\r?\n|[^\n])*+|/\*.*?(?:\*/|\Z)"
-    rb'|"(?:[^"\\\n]|\\.)*+"'
-    rb"|'(?:[^'\\\n]|\\.)++'"
+    rb'|"(?:[^"\\\n]|\\.)*+"?'
+    rb"|'(?:[^'\\\n]|\\.){1,12}+'"
 )
 SCANNED = rb"|\d[\w']*|^[ \t]*\#[ \t]*define[ \t]+(?P<define>\w+)(?P<params>\([^)\n]*\))?|(?P<word>[A-Za-z_]\w*)"
 DIRECTIVE = rb"\n[ \t]*\#[ \t]*(?:if|ifdef|ifndef|elif|else|endif|pragma|define|undef|include|error)\b(?:\\\r?\n|[^\n])*+"
