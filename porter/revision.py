@@ -6,6 +6,7 @@ replacement of the scanned repository is ever in force, and nothing is fetched.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import threading
@@ -27,10 +28,11 @@ HINT = "or give --baseline a JSON report that was saved with --output"
 
 
 class Checkout(NamedTuple):
-    """A .git folder, the scanned place below its work tree (with / between, empty for all), and whether that is one file."""
+    """A repository's .git folder, the folder of its HEAD, the scanned place below the work tree, and whether that is one file."""
 
     git_folder: Path
-    place: str
+    head_folder: Path
+    place: str  # with / between, empty for all
     is_file: bool
 
 
@@ -39,13 +41,27 @@ def checkout_of(root: Path) -> Checkout:
     here = root.resolve()
     for folder in (here, *here.parents):
         git = folder / ".git"
-        if git.is_symlink() or git.is_file():
-            raise InputError(f"{git}: is no folder, so its revisions are not read", HINT)
-        if git.is_dir():
-            if (git / "objects").is_symlink() or not (git / "objects").is_dir():
-                raise InputError(f"{git}: holds no objects", HINT)
-            return Checkout(git, "" if here == folder else here.relative_to(folder).as_posix(), here.is_file())
+        if not os.path.lexists(git):
+            continue
+        common, own = (git, git) if git.is_dir() and not git.is_symlink() else _linked(git)
+        if (common / "objects").is_symlink() or not (common / "objects").is_dir():
+            raise InputError(f"{git}: holds no objects", HINT)
+        return Checkout(common, own, "" if here == folder else here.relative_to(folder).as_posix(), here.is_file())
     raise InputError(f"{root}: is in no git checkout, so a revision cannot be its baseline", HINT)
+
+
+def _linked(git: Path) -> tuple[Path, Path]:
+    """The repository of a linked work tree, and its own folder there; only where that points back at this very work tree."""
+    named = re.fullmatch(r"gitdir: ([^\n\0]+)\n?", _text(git))
+    own = (git.parent / named[1]).resolve() if named else git
+    back, up = _text(own / "gitdir").strip(), _text(own / "commondir").strip()
+    if not named or not back or not up or "\0" in back + up or (own / back).resolve() != git.resolve():
+        raise InputError(f"{git}: is neither a folder nor a work tree that its repository knows", HINT)
+    return (own / up).resolve(), own
+
+
+def _text(path: Path) -> str:
+    return (read_regular(path, 5_000) or b"").decode("utf-8", "surrogateescape")
 
 
 class Reader:
@@ -68,7 +84,7 @@ class Reader:
         text = "[core]\nrepositoryformatversion = 1\nbare = true\n" + ("[extensions]\nobjectformat = sha256\n" if wide else "")
         (self.control / "config").write_text(text)
         for name, limit in (("HEAD", 1_000), ("packed-refs", 64_000_000), ("shallow", 16_000_000)):
-            data = read_regular(source / name, limit)
+            data = read_regular((self.checkout.head_folder if name == "HEAD" else source) / name, limit)
             if data is not None:
                 (self.control / name).write_bytes(data)
         for path in self._loose_refs(source):

@@ -233,7 +233,7 @@ def test_links_in_the_place_of_git_folders_are_not_followed(checkout: Path, tmp_
     other = tmp_path / "other"
     other.mkdir()
     (other / ".git").symlink_to(checkout / ".git")
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="neither a folder"):
         revision.checkout_of(other)
     (other / ".git").unlink()
     (other / ".git").mkdir()
@@ -242,6 +242,21 @@ def test_links_in_the_place_of_git_folders_are_not_followed(checkout: Path, tmp_
         revision.checkout_of(other)
     with pytest.raises(ToolError):
         revision.Reader(revision.checkout_of(checkout), "", tmp_path)
+
+
+def test_a_linked_work_tree_is_read_and_one_that_its_repository_does_not_know_is_not(checkout: Path, tmp_path: Path) -> None:
+    for key in ("core.fsmonitor", "filter.evil.smudge", "filter.evil.process"):
+        git(checkout, "config", "--unset", key)
+    git(checkout, "worktree", "add", "-q", "--no-checkout", str(tmp_path / "linked"), "-b", "other", "v1")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    assert "a.cu" in read_all(tmp_path / "linked", "HEAD", folder)[1]
+    thief = tmp_path / "thief"
+    thief.mkdir()
+    for target in ((tmp_path / "linked/.git").read_text(), f"gitdir: {checkout}/.git\n", "gitdir: \n", ""):
+        (thief / ".git").write_text(target)
+        with pytest.raises(InputError, match="neither a folder"):
+            revision.checkout_of(thief)
 
 
 def test_scan_against_a_revision(checkout: Path, tmp_path: Path, quick: None) -> None:
