@@ -155,6 +155,11 @@ def test_a_latent_cache_is_on_every_rank() -> None:
     assert eight["free_gb"] == pytest.approx(2304 - table["weights_gb"] - 8 * table["kv_gb"], abs=0.1)
 
 
+def test_one_mi250x_is_two_devices() -> None:
+    one = row(sized(*LLAMA_70B, "--dtype", "fp8", "--context", "8K"), "MI250X")
+    assert (one["gpus_needed"], one["tensor_parallel"], one["replicas_per_server"]) == (1, 2, 8)
+
+
 def test_more_work_never_needs_fewer_gpus() -> None:
     shape = config_json.read(MODELS / "llama-3.1-70b" / "config.json")
     for gpu in GPUS.values():

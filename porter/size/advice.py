@@ -76,7 +76,7 @@ def _layout(shape: Shape, load: Load, fits: tuple[Fit, ...]) -> Iterator[Advice]
     split = [fit for fit in fits if fit.gpus and fit.gpus <= PER_SERVER and fit.pipeline > 1]
     if split:
         yield Advice(
-            f"{shape.heads} query heads and {shape.cache.kv_heads} KV heads do not divide by {split[0].gpus}: "
+            f"{shape.heads} query heads and {shape.cache.kv_heads} KV heads do not divide by {split[0].tensor * split[0].pipeline}: "
             f"tensor parallel {split[0].tensor}, the rest as pipeline stages",
             TENSOR_SOURCE,
         )
@@ -93,8 +93,9 @@ def _nvidia(shape: Shape, load: Load, fits: tuple[Fit, ...]) -> Iterator[Advice]
         )  # fmt: skip
     if (load.dtype or shape.format).family == "nvfp4":
         yield Advice(
-            "NVFP4: no AMD row has it in its matrix units; vLLM emulates it there, for correctness rather than speed. NVIDIA B200 and B300 "
-            "stay the better choice for this checkpoint as it is; on MI350X and MI355X quantise from BF16 to MXFP4 and check the accuracy",
+            "NVFP4: no AMD row is known to have it in its matrix units; vLLM emulates it there, for correctness rather than speed. "
+            "NVIDIA B200 and B300 stay the better choice for this checkpoint as it is; on MI350X and MI355X quantise from BF16 to MXFP4 and "
+            "check the accuracy",
             NVFP4_SOURCE, "nvidia",
         )  # fmt: skip
     amd = [fit for fit in fits if fit.gpu.vendor == "AMD" and fit.gpu.memory_verified]

@@ -82,23 +82,21 @@ def fit(shape: Shape, load: Load, sizes: Need, gpu: Gpu) -> Fit:
     """The smallest number of this GPU that holds weights and cache: 1, 2, 4, 8, then whole servers."""
     usable = load.usable_gb(gpu)
     for gpus in (1, 2, 4, *(PER_SERVER * servers for servers in range(1, MOST_SERVERS + 1))):
-        tensor = _tensor(shape, gpus)
+        tensor = _tensor(shape, gpus * gpu.devices, PER_SERVER * gpu.devices)
         copies = _copies(shape, tensor)
         used = sizes.weights_gb + sizes.kv_gb * copies
         if usable * gpus >= used:
             replicas = PER_SERVER // gpus
-            return Fit(gpu, gpus, tensor, gpus // tensor, copies, replicas, gpu.memory_gb * gpus - used, used)
+            return Fit(gpu, gpus, tensor, gpus * gpu.devices // tensor, copies, replicas, gpu.memory_gb * gpus - used, used)
     return Fit(gpu, 0)
 
 
-def _tensor(shape: Shape, gpus: int) -> int:
-    """The widest tensor parallelism inside a server that the heads allow; the rest of the GPUs become pipeline stages.
+def _tensor(shape: Shape, devices: int, server: int) -> int:
+    """The widest tensor parallelism inside a server that the heads allow; the rest of the devices become pipeline stages.
 
     Engines split query heads evenly, and KV heads evenly or repeated evenly.
     """
-    width = min(gpus, PER_SERVER)
-    if gpus > PER_SERVER:
-        width = math.gcd(gpus, PER_SERVER)
+    width = math.gcd(devices, server)
     while width > 1 and not _divides(shape, width):
         width //= 2
     return width

@@ -16,7 +16,10 @@ PER_SERVER = 8  # all prices and all known answers are for servers of eight
 
 
 class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One kind of GPU. ``memory_gb`` counts 10^9 bytes; ``native`` says whether its table of rates names a format."""
+    """One kind of GPU. ``memory_gb`` counts 10^9 bytes; ``native`` says whether its table of rates names a format.
+
+    ``devices`` is what software sees of one GPU: two on MI250X, each with half of the memory.
+    """
 
     vendor: str
     gpu: str
@@ -34,6 +37,7 @@ class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     status: str
     native: dict[str, str]
     source: tuple[Source, ...]
+    devices: int = 1
 
     def runs(self, family: str) -> str:
         """Whether its matrix units take the format: yes (or how), no, or not stated."""
@@ -48,8 +52,8 @@ def load() -> tuple[Gpu, ...]:
             gpu = msgspec.convert(_dated(tomllib.loads(path.read_text(encoding="utf-8"))), Gpu)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, OSError) as error:
             raise RuleError(f"{path}: {error}") from error
-        if not gpu.source or gpu.memory_gb <= 0:
-            raise RuleError(f"{path}: a GPU needs a source and a memory size")
+        if not gpu.source or gpu.memory_gb <= 0 or gpu.devices not in (1, 2):
+            raise RuleError(f"{path}: a GPU needs a source, a memory size and one or two devices")
         gpus.append(gpu)
     if not gpus:
         raise RuleError("porter's table of GPUs is missing", "reinstall porter")

@@ -147,6 +147,7 @@ def _plain_table(first: str, *others: str) -> Any:
 def _below(console: Any, answer: Answer) -> None:
     lines = ["free GB is before the reserve; a server is taken to hold eight; replicas a server = 8 / GPUs needed"]
     lines += [f"{UNVERIFIED} {fit.gpu.gpu}: {fit.gpu.status}" for fit in answer.fits if not fit.gpu.memory_verified]
+    lines += [f"{fit.gpu.gpu} is {fit.gpu.devices} devices to software; TP counts devices" for fit in answer.fits if fit.gpu.devices > 1]
     for advice in answer.advice:
         lines.append(f"{'! ' if advice.side else '- '}{one_line(advice.text)}" + (f" ({advice.source})" if advice.source else ""))
     lines.append("not judged here: components without a replacement on AMD (porter scan), and training that the interconnect limits")
