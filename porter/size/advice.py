@@ -94,8 +94,8 @@ def _nvidia(shape: Shape, load: Load, fits: tuple[Fit, ...]) -> Iterator[Advice]
     if (load.dtype or shape.format).family == "nvfp4":
         yield Advice(
             "NVFP4: no AMD row is known to have it in its matrix units; vLLM emulates it there, for correctness rather than speed. "
-            "NVIDIA B200 and B300 stay the better choice for this checkpoint as it is; on MI350X and MI355X quantise from BF16 to MXFP4 and "
-            "check the accuracy",
+            "NVIDIA B200 and B300 stay the better choice for this checkpoint as it is; on MI350X and MI355X quantise from BF16 to MXFP4 "
+            "and check the accuracy",
             NVFP4_SOURCE, "nvidia",
         )  # fmt: skip
     amd = [fit for fit in fits if fit.gpu.vendor == "AMD" and fit.gpu.memory_verified]
