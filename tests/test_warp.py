@@ -213,3 +213,11 @@ def test_a_width_from_a_function_of_an_included_header_is_followed() -> None:
     files = [parse(SourceFile(name, "cuda", text.encode())) for name, text in (("h.cuh", header), ("k.cu", source))]
     index = link.link([link.survey(one) for one in files])
     assert "lane-index-32" in {hit.rule for hit in warp_lanes.detect(files[1], index, Config())}
+
+
+def test_an_algorithm_of_cub_as_wide_as_the_device_breaks_code_of_32_lanes() -> None:
+    text = "struct Agent {\n  using Scan = cub::WarpScan<int>;\n"
+    text += "  __device__ void Forward(int* x) { Scan(s).InclusiveSum(x[0], x[0]); }\n};\n"
+    text += "__global__ void k(int* x) {\n  int row = threadIdx.x / 32;\n  Agent agent;\n  agent.Forward(x + row);\n}\n"
+    assert "warp-index-32" in ids(text)
+    assert "warp-32-self-consistent" in ids(text.replace("<int>;", "<int, 32>;"))

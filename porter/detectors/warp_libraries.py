@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.config import Config
+from porter.flow.cub import default_width
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
 from porter.flow.program import Evaluator, Program, program_of
 from porter.flow.roles import Uses, survey
-from porter.flow.values import HARDWARE, WARP
+from porter.flow.values import WARP
 from porter.flow.warps import fixed_uses, related
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
 WAVE = 64
-WIDTH_PLACE = {"WarpReduce": 1, "WarpScan": 1, "WarpExchange": 2, "WarpMergeSort": 2, "WarpLoad": 3, "WarpStore": 3}
+BLOCK_PLACE = 1  # of the block's size among the template arguments, behind the type
 BLOCK_ALGORITHMS = re.compile(r"BLOCK_(?:SCAN_WARP_SCANS|REDUCE_WARP_REDUCTIONS\w*|LOAD_WARP_TRANSPOSE\w*|STORE_WARP_TRANSPOSE\w*)\Z")
 
 
@@ -51,7 +52,7 @@ def _named_types(program: Program, targets: tuple[str, ...]) -> Iterator[Hit]:
     fixed = any(fixed_uses(uses) or _masks_32(uses) for uses in listed)
     outside = Evaluator(program.unit, program)
     doubted: set[str] = set()  # rules that were told once of a block whose size nobody knows
-    for alias in program.unit.aliases:
+    for _, alias in program.unit.aliases:
         for part in _all(alias):
             for hit in _judge(outside, part, targets, fixed) if outside.live(part.line) else ():
                 doubt = hit.rule == "cub-block-by-warps" and hit.confidence is Confidence.LOW
@@ -77,18 +78,12 @@ def _all(root: Expr) -> Iterator[Expr]:
 
 
 def _judge(env: Env, part: Expr, targets: tuple[str, ...], fixed: bool) -> Iterator[Hit]:
-    if part.kind not in ("name", "call"):
-        return
-    pieces = part.op.split("::")
-    name = next((piece for piece in pieces if piece in WIDTH_PLACE), "")
-    if name and part.targs and (pieces[0] in ("cub", "hipcub") or pieces[0] == name):
-        place = WIDTH_PLACE[name]
-        width = env.value(part.targs[place]) if len(part.targs) > place else None
-        if width is None or (width.is_width and width.as_width == HARDWARE):
-            sure = Confidence.HIGH if fixed else Confidence.LOW
-            where = env.function.name or "a type of this file"
-            message = f"cub::{name} without a width, in {where}" + (", whose code counts in 32 lanes" if fixed else "")
-            yield Hit("cub-warp-default-width", part.span, message, where, confidence=sure, targets=targets)
+    name = default_width(env, part)
+    if name:
+        sure = Confidence.HIGH if fixed else Confidence.LOW
+        where = env.function.name or "a type of this file"
+        message = f"cub::{name} without a width, in {where}" + (", whose code counts in 32 lanes" if fixed else "")
+        yield Hit("cub-warp-default-width", part.span, message, where, confidence=sure, targets=targets)
     elif any(BLOCK_ALGORITHMS.match(argument.name) for argument in part.targs if argument.kind == "name"):
         yield from _block(env, part, targets)
 
@@ -96,8 +91,8 @@ def _judge(env: Env, part: Expr, targets: tuple[str, ...], fixed: bool) -> Itera
 def _block(env: Env, part: Expr, targets: tuple[str, ...]) -> Iterator[Hit]:
     """A block algorithm by warps: sure where the block's size is known and no multiple of a wave."""
     algorithm = next(argument.name for argument in part.targs if argument.kind == "name" and BLOCK_ALGORITHMS.match(argument.name))
-    sizes = [value.num for argument in part.targs if (value := env.value(argument)).kind == "const" and value.num is not None]
-    size = sizes[0] if sizes else None
+    known = env.value(part.targs[BLOCK_PLACE]) if len(part.targs) > BLOCK_PLACE else None
+    size = known.num if known is not None and known.kind == "const" else None
     if size is not None and size % WAVE == 0:
         return
     sure = Confidence.LOW if size is None else Confidence.MEDIUM

@@ -253,6 +253,15 @@ def _misread(value: Expr) -> tuple[str, str, Expr | None] | None:
     return None
 
 
+def named_type(node: Any, at: Origin, word: bytes) -> tuple[str, Expr] | None:
+    """The name and the type of a using or typedef whose type holds a word; None for any other."""
+    kind = node.child_by_field_name("type")
+    name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+    if kind is None or name is None or word not in at.data[kind.start_byte : kind.end_byte]:
+        return None
+    return at.text(name), build(kind, at)
+
+
 def type_of(node: Any, at: Origin) -> str:
     """Type of a declaration with its qualifiers, as written."""
     words = []

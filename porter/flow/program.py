@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from porter.flow import number
+from porter.flow.cub import default_width
 from porter.flow.env import MAX_CHASE, Env
 from porter.flow.event import Function
 from porter.flow.expr import Expr, walk
@@ -41,6 +42,15 @@ class Program:
         self._constants: dict[str, Value | None] = {}
         self._returned: dict[str, Value] = {}
         self._busy: set[str] = set()
+        self._wide: frozenset[str] | None = None
+
+    @property
+    def wide_types(self) -> frozenset[str]:
+        """Names that the file gives to CUB's algorithms for warps as wide as the hardware."""
+        if self._wide is None:
+            outside = Evaluator(self.unit, self)
+            self._wide = frozenset(name for name, alias in self.unit.aliases if default_width(outside, alias))
+        return self._wide
 
     def named(self, name: str) -> list[Env]:
         """Environments of the functions and macros with this name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from porter.flow.cub import default_width
 from porter.flow.env import Env
 from porter.flow.event import Event, Loop
 from porter.flow.expr import Expr
@@ -17,7 +18,7 @@ DOUBTFUL = "grid"  # the flavour of uses that only other uses of the function ex
 
 class Use(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One use. ``role`` is lane, warp, warps, shuffle, vote, syncwarp, halving, stride, tail, magic, shared, shared_index, hardware,
-    shape, bits, shift or compare; ``flavour`` is the sort within it (idx, up, down, xor, ballot, any …).
+    shape, bits, shift, compare or cub; ``flavour`` is the sort within it (idx, up, down, xor, ballot, any …).
     """
 
     role: str
@@ -74,12 +75,15 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
     while stack:
         expr, parent = stack.pop()
         stack.extend((arg, expr) for arg in reversed(expr.args))
+        if expr.targs or expr.kind == "call":
+            _wide(env, event, expr, found)
         if expr.kind == "binary":
             _binary(env, event, expr, parent, found)
         elif expr.kind == "call":
             calls.add(expr.name)
             _call(env, event, expr, parent, found)
         elif expr.kind == "method":
+            calls.add(expr.op)
             value = env.value(expr.args[0])
             if value.kind == "tile":
                 found.append(Use("tile", expr, event, value, expr.op, value.width))
@@ -87,6 +91,13 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
             _name(env, event, expr, parent, found)
         elif expr.kind == "index":
             _index(env, event, expr, found)
+
+
+def _wide(env: Env, event: Event, expr: Expr, found: list[Use]) -> None:
+    """A warp algorithm of CUB that is as wide as the hardware, by its own name or by one that the file gives it."""
+    name = default_width(env, expr) or (expr.op if expr.op in env.program.wide_types else "")
+    if name:
+        found.append(Use("cub", expr, event, Value("other"), name, HARDWARE))
 
 
 def _name(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:

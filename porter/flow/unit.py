@@ -12,7 +12,7 @@ import tree_sitter_cuda
 
 from porter.flow.event import Function, Parameter
 from porter.flow.expr import Expr, Origin, build
-from porter.flow.function import Reader, type_of
+from porter.flow.function import Reader, named_type, type_of
 from porter.model import Span
 from porter.parse import Parsed
 
@@ -60,7 +60,7 @@ class Unit(msgspec.Struct, frozen=True, eq=False):
     constants: dict[str, tuple[Definition, ...]]
     tests: tuple[Expr, ...]
     asserts: tuple[Expr, ...]
-    aliases: tuple[Expr, ...] = ()  # types that are given a name outside functions
+    aliases: tuple[tuple[str, Expr], ...] = ()  # names given to types of CUB outside functions
 
     def by_name(self, name: str) -> tuple[Function, ...]:
         """Functions and function-like macros with this last name."""
@@ -91,7 +91,9 @@ def _make(parsed: Parsed) -> Unit:
         return Unit(parsed, (), {}, (), ())
     at = Origin(parsed.file.data)
     captures = tree_sitter.QueryCursor(_query()).captures(parsed.tree.root_node)
-    functions = _functions(captures.get("function", []), at)
+    named = [node for node in captures.get("alias", ()) if node.parent is not None and node.parent.type in PLAIN_SCOPES]
+    aliases = tuple(alias for node in named if (alias := named_type(node, at, b"cub")) is not None)
+    functions = _functions(captures.get("function", []), at, {name.encode() for name, _ in aliases})
     functions += [made for node in captures.get("macro", ()) if (made := _macro(node, at)) is not None]
     functions.sort(key=lambda function: function.span)
     constants: dict[str, list[Definition]] = {}
@@ -103,19 +105,17 @@ def _make(parsed: Parsed) -> Unit:
         _declared(node, at, constants)
     tests = tuple(build(found, at) for node in captures.get("test", ()) if (found := node.child_by_field_name("condition")) is not None)
     asserts = tuple(build(found, at) for node in captures.get("assert", ()) if (found := node.child_by_field_name("condition")) is not None)
-    types = [node.child_by_field_name("type") for node in captures.get("alias", ()) if node.parent and node.parent.type in PLAIN_SCOPES]
-    aliases = tuple(build(node, at) for node in types if node is not None and b"cub" in at.data[node.start_byte : node.end_byte])
     ordered = {name: tuple(sorted(found, key=lambda d: d.span)) for name, found in constants.items()}
     return Unit(parsed, tuple(functions), ordered, tests, asserts, aliases)
 
 
-def _functions(nodes: list[Any], at: Origin) -> list[Function]:
-    """The functions that have anything to do with a warp, and those that call them, some levels up."""
+def _functions(nodes: list[Any], at: Origin, types: set[bytes]) -> list[Function]:
+    """The functions that have anything to do with a warp or use one of some types, and those that call them, some levels up."""
     made: list[Function] = []
     rest: list[tuple[Any, set[bytes]]] = []
     for node in nodes:
         source = at.data[node.start_byte : node.end_byte]
-        if CUES.search(source):
+        if CUES.search(source) or (types and types & set(HEADS.findall(source))):
             found = _function(node, at)
             made += [found] if found is not None else []
         else:

@@ -64,6 +64,8 @@ def breaks_of(uses: Uses) -> list[Break]:
             found.append(Break(uses, use, f"{use.expr.name} decides for 64 lanes, and its result is counted or kept for 32"))
     for use in uses.of("matrix"):
         found.append(Break(uses, use, f"a fragment of {use.flavour} belongs to all 64 lanes of a wave"))
+    for use in uses.of("cub"):
+        found.append(Break(uses, use, f"{use.flavour} of CUB without a width works on all 64 lanes of a wave"))
     for use in uses.of("shuffle"):
         made = _shuffle(uses, use)
         if made is not None:
@@ -220,6 +222,7 @@ NOTES = {
     "vote": "vote",
     "syncwarp": "barrier of the warp",
     "matrix": "matrix fragment of the warp",
+    "cub": "algorithm as wide as the device's warp",
     "fragment": "matrix instruction of 32 lanes",
     "mention": "uses the constant",
     "magic": "compares the lane with a fixed number",
