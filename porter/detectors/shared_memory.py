@@ -11,6 +11,7 @@ from porter.config import Config
 from porter.detectors import folding, places
 from porter.model import Fact, Hit, Live, Span
 from porter.parse import Parsed
+from porter.parse.guards import SourceGuards
 
 if TYPE_CHECKING:
     from porter.link import Index
@@ -68,6 +69,8 @@ def _opt_ins(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
             or fact.args[1].rpartition("::")[2] not in OPT_IN
         ):
             continue
+        if isinstance(parsed.guards, SourceGuards) and parsed.guards.amd_only(fact.span.line):
+            continue  # somebody wrote this call for AMD
         kernel = _kernel_name(fact.args[0])
         size = folding.fold(parsed, fact.args[2], index)
         if size is not None:
@@ -79,7 +82,7 @@ def _opt_ins(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
 
 def _kernel_name(text: str) -> str:
     """The kernel in the first argument of a setter, without casts and template arguments."""
-    names = re.findall(r"[A-Za-z_][\w:]*", re.sub(r"<.*", "", re.sub(r"\([^()]*\*\s*\)|\w+_cast\s*<[^<>]*>", "", text)))
+    names = re.findall(r"_*[A-Za-z][\w:]*", re.sub(r"<.*", "", re.sub(r"\([^()]*\*\s*\)|\w+_cast\s*<[^<>]*>", "", text)))
     return names[0] if names else text
 
 
