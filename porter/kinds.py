@@ -79,10 +79,12 @@ def kind_of(path: str, data: bytes | None = None) -> str | None:
 
 
 def decode(data: bytes) -> bytes:
-    """The text of a file as UTF-8 bytes, whatever it was stored in: UTF-8, UTF-16 with a mark, or Latin-1; NULs become spaces.
+    """The text of a file as UTF-8 bytes, whatever it was stored in: UTF-8, UTF-16 or UTF-32 with a mark, or Latin-1; NULs become spaces.
 
     A UTF-8 byte-order mark is kept as three spaces, so that byte columns stay what an editor's bytes are.
     """
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return data.decode("utf-32", "replace").encode("utf-8").replace(b"\0", b" ")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace").encode("utf-8").replace(b"\0", b" ")
     if data.startswith(b"\xef\xbb\xbf"):
@@ -99,4 +101,4 @@ def looks_binary(data: bytes) -> bool:
     if data.startswith(BINARY_MAGIC):
         return True
     head = data[:65536]
-    return not data.startswith((b"\xff\xfe", b"\xfe\xff")) and head.count(b"\0") * 100 > len(head) > 0
+    return not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")) and head.count(b"\0") * 100 > len(head) > 0

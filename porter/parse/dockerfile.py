@@ -15,7 +15,7 @@ from porter.parse.shell_words import Word, assignment, commands
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?[-+]([^{}]*))?\}|(\w+))")
 _FLAG = re.compile(r"--[a-z]+(?:=\S+)?\s+")
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.){0,4000}+)"')
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*+)(?:"|(?=\n)|\\?\Z)')
 _FROM_IMAGE = re.compile(r"--from=(\S+)")
 
 
