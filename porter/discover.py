@@ -86,7 +86,8 @@ class _Walk:
         self.licensed: dict[str, str] = {}
         self.root_licences: set[str] = set()
         self.submodules = _submodules(root)
-        self.exclude = pathspec.GitIgnoreSpec.from_lines(config.exclude)
+        self.exclude, wrong = ignore.spec_of(list(config.exclude))
+        self.problems += [Problem("discover", "", 0, f"--exclude: {what}") for what in wrong]
 
     def run(self) -> None:
         stack: list[tuple[str, ignore.Specs]] = [("", ())]

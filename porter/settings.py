@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pathspec
 
+from porter import ignore
 from porter.config import PathRule, check_targets
 from porter.discover import read_regular
 from porter.errors import ConfigError
@@ -163,10 +163,8 @@ def _path_rule(pattern: str, value: _Path | tuple[str, ...], label: str) -> Path
 
 def _check_patterns(patterns: tuple[str, ...], label: str, key: str) -> None:
     for pattern in patterns:
-        try:
-            pathspec.GitIgnoreSpec.from_lines([pattern])
-        except ValueError as error:
-            raise ConfigError(f"{label}: {key}: '{pattern[:100]}' is no .gitignore pattern", str(error)[:200]) from error
+        if wrong := ignore.spec_of([pattern])[1]:
+            raise ConfigError(f"{label}: {key}: '{pattern[:100]}' is no usable .gitignore pattern", wrong[0])
 
 
 def _notes(label: str, table: dict[str, Any], from_root: bool) -> tuple[Problem, ...]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
-import pathspec
 
+from porter import ignore
 from porter.config import Config, PathRule
 from porter.examine import Examined
 from porter.ignore_marks import HEAD_LINES, IgnoreMark
@@ -128,7 +128,7 @@ class _PathRules:
     """The settings' per-path rules, compiled; each path is matched once."""
 
     def __init__(self, rules: tuple[PathRule, ...]) -> None:
-        self.rules = [(pathspec.GitIgnoreSpec.from_lines([rule.pattern]), rule) for rule in rules]
+        self.rules = [(ignore.spec_of([rule.pattern])[0], rule) for rule in rules]
         self.known: dict[str, list[PathRule]] = defaultdict(list)
 
     def of(self, path: str) -> list[PathRule]:

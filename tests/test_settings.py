@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from porter import settings
+from porter import pipeline, settings
 from porter.cli import main
-from porter.config import PathRule
+from porter.config import Config, PathRule
 from porter.errors import ConfigError
 from porter.model import Severity
+from porter.rules import RuleSet
 
 FULL = """
 targets = ["gfx90a", "gfx942", "gfx90a"]
@@ -71,6 +73,8 @@ def test_the_report_says_which_settings_of_the_folder_are_in_force(tmp_path: Pat
         ("targets = ['sm_90']", ("sm_90",)),
         ("rocm = '99.1'", ("99.1",)),
         ("require_reason = true\nrequire-reason = false", ("twice",)),
+        ("exclude = ['**/a/**/a/**/a/**/a/**/b']", ("exclude", "**")),
+        ("[per-path]\n'!' = ['*']", ("per-path", "pattern")),
         ("exclude = ['a', 3]", ("exclude[1]",)),
         ("exclude = ['a'", ("porter.toml",)),
         ("rules = ['../../rules']", ("'rules'", "--config")),
@@ -133,6 +137,16 @@ def test_options_stand_over_the_file_and_lists_add_up(tmp_path: Path) -> None:
     assert [(f["path"], f["severity"]) for f in data["findings"]] == [("a.cu", "info")]
     assert {s["path"]: s["why"] for s in data["skipped"]} == dict.fromkeys(("b.cu", "c.cu"), "excluded by --exclude or the settings")
     assert [p["path"] for p in data["problems"] if p["stage"] == "settings"] == ["porter.toml"]
+
+
+def test_patterns_of_a_hostile_file_match_in_linear_time(tmp_path: Path, ruleset: RuleSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline.rules, "load", lambda *_: ruleset)
+    stars = "*a" * 60 + "b"
+    got = settings.load(write(tmp_path, f"exclude = ['{stars}']\n[per-path]\n'{stars}' = ['{stars}']\n[severities]\n'{stars}' = 'info'\n"))
+    (tmp_path / ("a" * 200 + ".cu")).write_text("#include <nvshmem.h>\n")
+    began = time.process_time()
+    report = pipeline.audit(tmp_path, Config(jobs=0, exclude=got.exclude, per_path=got.per_path, severities=got.severities))
+    assert len(report.findings) == 1 and time.process_time() - began < 10
 
 
 def test_a_bad_file_is_one_line_and_status_2(tmp_path: Path) -> None:
