@@ -52,7 +52,12 @@ GUARDS = [
     ("#if CUDA_VERSION < 9000\n#error old\n#endif\n", [("cuda-guard-error", 1)]),
     ("#if CUDA_VERSION >= 11000\n#include <cuda_bf16.h>\n#endif\n", [("cuda-version-missing-code", 1)]),
     ("#if CUDA_VERSION >= 11000\nint a();\n#else\nint b();\n#endif\n", [("cuda-version-fallback", 1)]),
-    ("#ifdef __NVCC__\n#define D __device__\n#else\n#define D\n#endif\n", [("cuda-version-fallback", 1)]),
+    ("#ifdef __NVCC__\n#define D __device__\n#else\n#define D\n#endif\n", [("qualifier-macro-empty", 1)]),
+    ("#if CUDA_VERSION >= 11000\n#define HAS_X 1\n#endif\n", [("cuda-version-fallback", 1)]),
+    (
+        "__host__ __device__ float f(float x) {\n#ifdef __CUDA_ARCH__\n  return __fdividef(x, 2);\n#else\n  return x / 2;\n#endif\n}",
+        [("cuda-arch-host-branch", 2)],
+    ),
     # near misses
     ("__device__ void f(int* p) {\n#if __CUDA_ARCH__ >= 800 || defined(USE_ROCM)\n  *p = 1;\n#endif\n}", []),
     ("__device__ void f(int* p) {\n#if __CUDA_ARCH__ >= 800 || defined(__HIP_DEVICE_COMPILE__)\n  *p = 1;\n#endif\n}", []),
@@ -71,7 +76,7 @@ GUARDS = [
 
 @pytest.mark.parametrize(("code", "expected"), GUARDS)
 def test_guards(code: str, expected: list[tuple[str, int]]) -> None:
-    assert [(rule, line) for rule, line in rules_of(code) if rule.startswith(("cuda-", "device-macro"))] == expected
+    assert [(rule, line) for rule, line in rules_of(code) if rule.startswith(("cuda-", "device-macro", "qualifier"))] == expected
 
 
 def test_the_message_says_which_branch_amd_takes() -> None:

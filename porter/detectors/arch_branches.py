@@ -91,6 +91,7 @@ def groups(parsed: Parsed) -> list[Group]:
     amd = run_pass(lines, Preprocessor(Pass(AMD, "device"), {}, {}))
     found = []
     for group in _all(lines, amd, cuda):
+        _correct(parsed, group)
         if (
             _asks_nvidia(group.names)
             and not _asks_amd(group.names)
@@ -99,6 +100,13 @@ def groups(parsed: Parsed) -> list[Group]:
         ):
             found.append(group)
     return sorted(found, key=lambda group: group.line)
+
+
+def _correct(parsed: Parsed, group: Group) -> None:
+    """Take over what included files say of the branches, which the file's own lines leave open."""
+    for branch in group.branches:
+        if branch.first <= branch.last and branch.amd is Live.UNKNOWN:
+            branch.amd = parsed.live(branch.first)
 
 
 def all_groups(parsed: Parsed) -> list[Group]:

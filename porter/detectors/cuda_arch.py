@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from porter.config import Config
-from porter.detectors import arch_branches, places
+from porter.detectors import arch_branches, arch_texts, places
 from porter.detectors.arch_branches import Branch, Code, Group
 from porter.model import Confidence, Hit, Related
 from porter.parse import Parsed
+from porter.parse.guards import SourceGuards
 
 if TYPE_CHECKING:
     from porter.link import Index
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 KINDS = ("cuda", "cxx")
 MAX_RELATED = 5
 MAX_SPECIALISATION = 4000  # characters
+DEBUG_SWITCH = re.compile(r"#\s*if(?:def\s+|\s+defined\s*\(?\s*)(\w*DEBUG\w*)\s*\)?\s*\Z")
 SPECIALISATION = re.compile(r"\s*template\s*<[^<>]*>\s*(?:struct|class)\s+\w+\s*<")
 STOPS = re.compile(
     r"\b(?:__trap|__builtin_trap|trap|assert|abort|static_assert|\w*NOT_IMPLEMENTED\w*|\w*UNREACHABLE\w*|__assert_fail|assertm)\b"
@@ -42,7 +44,22 @@ def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     if not found:
         return []
     code = Code(parsed)
-    return [_with_launches(hit, parsed, group, index) for group in found for hit in _hits(parsed, code, group, found)]
+    return [
+        _with_launches(hit, parsed, group, index)
+        for group in found
+        if not _debugs(parsed, group, index)
+        for hit in _hits(parsed, code, group, found)
+    ]
+
+
+def _debugs(parsed: Parsed, group: Group, index: Any) -> bool:
+    """Whether a conditional stands under an #ifdef of a debugging switch that nothing in the repository turns on."""
+    if not isinstance(parsed.guards, SourceGuards):
+        return False
+    around = parsed.guards.region(group.line)
+    switches = [match.group(1) for one in (around.conditions if around else ()) if (match := DEBUG_SWITCH.match(one))]
+    known = [getattr(index, table, {}) for table in ("macros", "flags", "given")]
+    return any(all(name not in table for table in known) for name in switches)
 
 
 def _hits(parsed: Parsed, code: Code, group: Group, found: list[Group]) -> Iterator[Hit]:
@@ -55,7 +72,11 @@ def _hits(parsed: Parsed, code: Code, group: Group, found: list[Group]) -> Itera
     rule = _rule(parsed, code, group, function, is_arch)
     if rule:
         subject = next(name for name in sorted(group.names) if arch_branches.ARCH.match(name) or arch_branches.VERSION.match(name))
-        yield Hit(rule, group.span, _message(code, group), subject, confidence=_confidence(group, function))
+        message = _message(code, group)
+        if rule == "qualifier-macro-empty":
+            subject = arch_texts.emptied_qualifier(code.directives_of(group.cuda), code.directives_of(group.amd))
+            message = f"{subject} stands for nothing in the AMD build; {message}"
+        yield Hit(rule, group.span, message, subject, confidence=_confidence(group, function))
 
 
 def _with_launches(hit: Hit, parsed: Parsed, group: Group, index: Any) -> Hit:
@@ -93,12 +114,18 @@ def _rule(parsed: Parsed, code: Code, group: Group, function: Any, is_arch: bool
         return ""
     if _stops(ours):
         return "cuda-arch-trap" if is_arch else "cuda-guard-error"
+    ours_defined = code.directives_of(group.amd)
+    if arch_texts.emptied_qualifier(included, ours_defined):
+        return "qualifier-macro-empty"
+    if not lost and not ours_defined and arch_texts.only_flags(included):
+        return "cuda-arch-fallback" if is_arch else "cuda-version-fallback"
     if not is_arch:
         return "cuda-version-missing-code" if not _essence(ours) and not code.directives_of(group.amd) else "cuda-version-fallback"
     if function is not None and not _essence(ours) and lost and _is_whole_body(function, group):
         return "cuda-arch-empty-kernel" if places.is_kernel(parsed, function) else "cuda-arch-missing-code"
     if _is_pass_test(group) and (_essence(ours) or code.directives_of(group.amd)):
-        return "cuda-arch-device-pass"
+        works = function is not None and not ours_defined and arch_texts.works_on_the_device(ours, theirs)
+        return "cuda-arch-host-branch" if works else "cuda-arch-device-pass"
     if not _essence(ours) and not code.directives_of(group.amd):
         return "cuda-arch-fallback" if function is None and _only_specialises(theirs) else "cuda-arch-missing-code"
     return "cuda-arch-fallback"
