@@ -106,6 +106,8 @@ def _check_formerly(rules: dict[str, Rule]) -> None:
 
 def load_file(path: Path, area: str = "") -> Rule:
     """One rule; raises RuleError with the file and what is wrong in it."""
+    if not path.is_file():
+        raise RuleError(f"{path}: is no regular file", "a rules folder holds <area>/<rule-id>.toml files")
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
         rule = _rule(msgspec.convert(_dates_as_text(raw), _Table), area)

@@ -18,13 +18,13 @@ from porter import ignore, link, workers
 from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import Entry, discover, read_below
-from porter.errors import OutputError
+from porter.errors import OutputError, RuleError
 from porter.examine import Auditor
 from porter.hipify import perl
 from porter.kinds import kind_of
 from porter.pipeline import audit
 from porter.render import html, markdown
-from porter.rules import RuleSet
+from porter.rules import RuleSet, load
 from porter.write import write_whole
 
 KERNEL = b"#include <nvshmem.h>\n__global__ void k(int* p) { p[0] = __shfl_down_sync(0xffffffffu, p[0], 16); }\n"
@@ -189,6 +189,12 @@ def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="No space left"):
         write_whole(Path("/dev/full"), "x" * 100)
     assert Path("/dev/full").is_char_device()
+
+
+def test_a_pipe_among_the_rules_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.toml")
+    with pytest.raises(RuleError, match="no regular file"):
+        load((str(tmp_path),))
 
 
 def _porter(*words: str, **options: object) -> subprocess.Popen[bytes]:
