@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import msgspec
+
 from porter import pipeline
 from porter.config import Config
 from porter.discover import discover, read_regular
@@ -55,9 +57,8 @@ def _one_file(
 
 
 def _findings(path: Path, config: Config, rocm: str) -> Iterable[Finding]:
-    import msgspec
-
-    return pipeline.audit(path, msgspec.structs.replace(config, rocm=rocm or config.rocm)).findings
+    jobs = config.jobs if config.jobs > 1 else 0  # with one job, in this process
+    return pipeline.audit(path, msgspec.structs.replace(config, rocm=rocm or config.rocm, jobs=jobs)).findings
 
 
 def _flags(root: Path, config: Config) -> Iterable[str]:

@@ -17,7 +17,7 @@ from porter.verify import build, compilers, fallback, sandbox
 from porter.verify.compilers import Compiler
 from porter.verify.messages import Raw, Said, understand
 from porter.verify.predict import Predictor
-from porter.verify.sources import HEADERS, Sources, gather, units, write
+from porter.verify.sources import Sources, gather, units, write
 from porter.verify.values import RUNGS, CompilerError, FileResult, Verification
 
 SYSTEM = ("/usr/include/", "/usr/lib/", "/usr/local/include/", "/usr/local/lib/", "/opt/rocm")
@@ -117,7 +117,7 @@ def _compile_all(
     progress: Callable[[int, int], None],
 ) -> list[_Run]:
     known = build.database(request.root)
-    tasks = [(unit, target) for unit in units(sources) for target in request.targets]
+    tasks = [(unit, target) for unit in units(sources, tree) for target in request.targets]
     done = 0
 
     def one(task: tuple[str, str]) -> _Run:
@@ -224,7 +224,7 @@ def _line(path: str, line: int, sources: Sources, maps: dict[str, list[int]]) ->
 
 
 def _files(targets: tuple[str, ...], runs: list[_Run], sources: Sources, tree: SourceTree) -> Iterable[FileResult]:
-    """A result for every unit, and for every translated header: the rung of the best unit that includes it."""
+    """A result for every unit, and for every other translated file: the rung of the best unit that includes it."""
     by_unit: dict[str, list[_Run]] = defaultdict(list)
     for run in runs:
         by_unit[run.unit].append(run)
@@ -238,7 +238,7 @@ def _files(targets: tuple[str, ...], runs: list[_Run], sources: Sources, tree: S
             missing = tuple(dict.fromkeys(name for run in by_unit[path] for name in run.missing))
             note = next((run.note for run in by_unit[path] if run.note), "")
             yield FileResult(path, _lowest(of), of, True, missing, note)
-        elif path.endswith(HEADERS) and sources.after[path] != sources.before[path]:
+        elif sources.after[path] != sources.before[path]:
             start = "seen" if path in sources.left else "converted"
             of = {target: max([start, *users[path][target]], key=RUNGS.index) for target in targets}
             note = "" if users[path] else "no unit includes it"

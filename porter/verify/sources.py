@@ -14,6 +14,7 @@ from porter.hipify.difference import line_map
 from porter.hipify.live import live_lines
 from porter.kinds import kind_of
 from porter.parse.guards import guards_of
+from porter.source_tree import SourceTree
 
 HEADERS = (
     ".h", ".cuh", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".txx", ".impl", ".def", ".in", ".ptx", ".tmpl", ".cl",
@@ -85,6 +86,10 @@ def write(found: Sources, folder: Path) -> None:
         target.write_bytes(data)
 
 
-def units(found: Sources) -> list[str]:
+def units(found: Sources, tree: SourceTree) -> list[str]:
     """The files that a build compiles on their own: CUDA sources that are no headers and that no other file includes."""
-    return [path for path, data in found.before.items() if not path.endswith(HEADERS) and kind_of(path, data) == "cuda"]
+    included = {tree.resolve(include.path, path) for path in found.after for include in tree.includes(path)}
+    return [
+        path for path, data in found.before.items()
+        if not path.endswith(HEADERS) and path not in included and kind_of(path, data) == "cuda"
+    ]  # fmt: skip
