@@ -87,8 +87,10 @@ def test_what_is_no_report_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_report_says_what_else_differs_from_its_baseline(saved: Path) -> None:
     before = baseline.load(saved)
-    other = msgspec.structs.replace(REPORT, rules_version="other", targets=("gfx942",), problems=(Problem("read", "a", 0, "x"),))
-    assert [words.split()[0] for words in baseline.differences(before, baseline.saved_of(other))] == ["rules", "targets"]
+    other = msgspec.structs.replace(
+        REPORT, root="other", rules_version="other", targets=("gfx942",), problems=(Problem("read", "a", 0, "x"),)
+    )
+    assert [words.split()[0] for words in baseline.differences(before, baseline.saved_of(other))] == ["root", "rules", "targets"]
     assert "incomplete" in baseline.differences(baseline.saved_of(other), before)[-1]
 
 
