@@ -121,7 +121,8 @@ def _content(finding: Finding) -> tuple[str, str]:
 def differences(before: Saved, after: Saved) -> tuple[str, ...]:
     """What else changed between two reports, so that a new finding need not come from a change of the code."""
     pairs = (
-        ("root", before.root, after.root), ("porter", before.tool.version, after.tool.version), ("rules", before.tool.rules, after.tool.rules),
+        ("root", before.root, after.root), ("porter", before.tool.version, after.tool.version),
+        ("rules", before.tool.rules, after.tool.rules),
         ("targets", ", ".join(before.targets), ", ".join(after.targets)), ("ROCm", before.rocm, after.rocm),
     )  # fmt: skip
     out = [f"{name} {old or 'unknown'} before, {new or 'unknown'} now" for name, old, new in pairs if old != new]
