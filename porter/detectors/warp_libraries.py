@@ -70,11 +70,12 @@ def _masks_32(uses: Uses) -> bool:
 
 
 def _all(root: Expr) -> Iterator[Expr]:
-    """All parts of an expression, template arguments included."""
+    """All parts of an expression that have template arguments, those within such arguments included."""
     for part in walk(root):
-        yield part
-        for argument in part.targs:
-            yield from walk(argument)
+        if part.targs:
+            yield part
+            for argument in part.targs:
+                yield from (inner for inner in walk(argument) if inner.targs)
 
 
 def _judge(env: Env, part: Expr, targets: tuple[str, ...], fixed: bool) -> Iterator[Hit]:

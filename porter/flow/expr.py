@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -55,14 +54,18 @@ class Origin(msgspec.Struct, frozen=True, eq=False, gc=False):
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def walk(expr: Expr) -> list[Expr]:
     """The expression and all its parts, outermost first, left to right."""
+    parts = []
     stack = [expr]
     while stack:
         top = stack.pop()
-        yield top
-        stack.extend(reversed(top.shape))
-        stack.extend(reversed(top.args))
+        parts.append(top)
+        if top.shape:
+            stack.extend(top.shape[::-1])
+        if top.args:
+            stack.extend(top.args[::-1])
+    return parts
 
 
 def build(node: Any, at: Origin, depth: int = 0) -> Expr:
