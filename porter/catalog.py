@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections import defaultdict
 from typing import Any
@@ -77,3 +78,14 @@ after = \'\'\'
 #include <other.h>
 \'\'\'
 '''
+
+
+def stale_rules(ruleset: RuleSet, today: datetime.date, days: int) -> list[tuple[int, Rule]]:
+    """Rules whose newest source was read more than ``days`` days before ``today``, with that age in days, the oldest first."""
+    found = []
+    for rule in ruleset.rules.values():
+        newest = max(datetime.date.fromisoformat(source.checked) for source in rule.sources)
+        age = (today - newest).days
+        if age > days:
+            found.append((age, rule))
+    return sorted(found, key=lambda pair: (-pair[0], pair[1].id))

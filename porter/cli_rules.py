@@ -1,7 +1,8 @@
-"""The commands `porter rules list | new | test | docs`: the catalogue for those who read it and those who add to it."""
+"""The commands `porter rules list | new | test | docs | stale`: the catalogue for those who read it and those who add to it."""
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import click
@@ -84,3 +85,22 @@ def new(area: str, rule_id: str, folder: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, skeleton(rule_id))
     click.echo(f"{path}: fill it in, then run porter rules test {rule_id} --rules {folder}")
+
+
+@rules.command("stale")
+@click.option("--days", default=180, show_default=True, type=click.IntRange(1, 36_500), help="Age in days from which a rule is stale.")
+@click.option("--today", type=click.DateTime(["%Y-%m-%d"]), default=None, help="Day to count from; default: today.")
+@click.option("--rules", "folders", multiple=True, type=click.Path(), help="Folder with rules of your own.")
+def stale(days: int, today: datetime.datetime | None, folders: tuple[str, ...]) -> None:
+    """List the rules whose newest source was read more than DAYS days ago, oldest first; exit with 1 when there is one."""
+    from porter.catalog import stale_rules
+    from porter.rules import load
+
+    ruleset = load(folders)
+    found = stale_rules(ruleset, today.date() if today else datetime.date.today(), days)
+    for age, rule in found:
+        newest = max(source.checked for source in rule.sources)
+        click.echo(f"{rule.id:36} {newest} {age:5} days  {rule.title}")
+    click.echo(f"{len(found)} of {len(ruleset.rules)} rules have no source read in the last {days} days", err=True)
+    if found:
+        raise SystemExit(FAILED)

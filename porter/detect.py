@@ -14,6 +14,8 @@ from porter.parse import Parsed
 from porter.rules import RuleSet
 
 GLOB_CHARS = frozenset("*?[")
+GLOB_LETTERS = 3  # leading plain characters of a glob by which it is filed
+GLOB_START = re.compile(r"[^*?[]{1,3}")
 
 
 class Detector(NamedTuple):
@@ -28,19 +30,21 @@ class Matcher:
     """The [match] tables of all data rules, arranged so that a fact costs one dictionary look-up and one regex."""
 
     def __init__(self, ruleset: RuleSet) -> None:
-        """Compile the tables; names compare with case, globs are fnmatch's."""
+        """Arrange the tables; names compare with case, globs are fnmatch's, compiled when a name first comes near them."""
         self.known = frozenset(ruleset.rules)
         self.exact: dict[str, dict[str, list[str]]] = {}
-        globs: dict[str, list[tuple[str, str]]] = {}
+        self.globs: dict[str, dict[str, list[tuple[int, str, str]]]] = {}  # by kind, then by the glob's first letters
+        number = 0
         for rule in ruleset.rules.values():
             for kind, patterns in rule.match.items():
                 for pattern in patterns:
                     if GLOB_CHARS & set(pattern):
-                        globs.setdefault(kind, []).append((pattern, rule.id))
+                        number += 1
+                        start = GLOB_START.match(pattern)
+                        self.globs.setdefault(kind, {}).setdefault(start[0] if start else "", []).append((number, pattern, rule.id))
                     else:
                         self.exact.setdefault(kind, {}).setdefault(pattern, []).append(rule.id)
-        self.globs = {kind: [(re.compile(_regex(p)), rule) for p, rule in pairs] for kind, pairs in globs.items()}
-        self.any_glob = {kind: re.compile("|".join(_regex(p) for p, _ in pairs)) for kind, pairs in globs.items()}
+        self._any_glob: dict[tuple[str, str], re.Pattern[str]] = {}
         self._cached = functools.lru_cache(maxsize=200_000)(self._find)
 
     def rules_of(self, kind: str, name: str) -> tuple[str, ...]:
@@ -54,10 +58,24 @@ class Matcher:
             parts = name.split(".")
             for length in range(1, len(parts)):
                 found += exact.get(".".join(parts[:length]), ())
-        quick = self.any_glob.get(kind)
-        if quick is not None and quick.match(name):
-            found += [rule for regex, rule in self.globs[kind] if regex.match(name)]
-        return tuple(dict.fromkeys(found))
+        matching: list[tuple[int, str]] = []
+        buckets = self.globs.get(kind, {})
+        for start in dict.fromkeys(name[:length] for length in range(GLOB_LETTERS + 1)):
+            bucket = buckets.get(start)
+            if bucket and self._quick(kind, start, bucket).match(name):
+                matching += [(number, rule) for number, pattern, rule in bucket if _compiled(pattern).match(name)]
+        return tuple(dict.fromkeys([*found, *(rule for _, rule in sorted(matching))]))
+
+    def _quick(self, kind: str, start: str, bucket: list[tuple[int, str, str]]) -> re.Pattern[str]:
+        """One regex for all globs of a bucket."""
+        if (kind, start) not in self._any_glob:
+            self._any_glob[kind, start] = re.compile("|".join(_regex(pattern) for _, pattern, _ in bucket))
+        return self._any_glob[kind, start]
+
+
+@functools.lru_cache(maxsize=20_000)
+def _compiled(glob: str) -> re.Pattern[str]:
+    return re.compile(_regex(glob))
 
 
 def _regex(glob: str) -> str:

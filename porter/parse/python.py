@@ -6,7 +6,6 @@ never recurses; only places that hold one of the rules' words are looked at (`wo
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from porter.parse.python_imports import imports
 from porter.parse.python_setup import setup_facts
 from porter.parse.python_tree import Source, TooSlow
 from porter.parse.python_words import Words
+from porter.parse.word_index import index_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -100,21 +100,19 @@ def _places(source: Source, words: Words | None) -> Iterable[list[Node]]:
 
 
 def _offsets(source: Source, words: frozenset[bytes]) -> set[int]:
-    found = {offset for word in words for offset in source.find(word)}
-    holds = _any_of(words).search
-    local = [name for name, full in source.aliases.items() if holds(full.lower()) and name.isidentifier() and not holds(name.lower())]
+    index = index_of(words)
+    found = index.offsets(source.lower)
+    local = [
+        name
+        for name, full in source.aliases.items()
+        if name.isidentifier() and index.holds(full.lower().encode()) and not index.holds(name.lower().encode())
+    ]
     if local:
         pattern = re.compile(rb"(?<![\w.])(?:" + b"|".join(re.escape(name.encode()) for name in local[:200]) + rb")(?=\s*[.(])")
         found.update(match.start() for match in pattern.finditer(source.data))
     found.update(source.find(b"environ"))
     found.update(source.find(b"getenv"))
     return found
-
-
-@functools.lru_cache(maxsize=4)
-def _any_of(words: frozenset[bytes]) -> re.Pattern[str]:
-    """A regex that finds any of the words."""
-    return re.compile("|".join(re.escape(word.decode()) for word in sorted(words)))
 
 
 def _note_problems(parsed: Parsed, source: Source) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from porter.model import Rule
+from porter.parse.word_index import index_of
 
 LITERAL_KINDS = ("py_arg", "py_string", "env_var", "command", "command_flag", "index_url")
 DOTTED_KINDS = ("py_call", "py_attr")
@@ -29,6 +30,8 @@ COMMON = frozenset((
 MIN_WORD = 4
 _WILD = re.compile(r"\[[^\]]*\]|[*?]")
 _CHUNK = re.compile(r"[\w.+-]+")
+_IMPORT = re.compile(rb"(?m)^[ \t>]*(?:from|import)[ \t]+([^\n]*)")
+_NAME = re.compile(rb"\w+")
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -39,25 +42,11 @@ class Words(msgspec.Struct, frozen=True):
 
     def worth(self, lower: bytes) -> bool:
         """Whether a file (in lower case) can hold anything that a rule looks for."""
-        if any(word in lower for word in self.names):
+        if index_of(self.names).holds(lower):
             return True
         if any(word in lower for word in BY_NAME) and any(module in lower for module in self.modules):
             return True
-        return self._import_regex().search(lower) is not None
-
-    def _import_regex(self) -> re.Pattern[bytes]:
-        return _import_regex(self.modules)
-
-
-_REGEXES: dict[frozenset[bytes], re.Pattern[bytes]] = {}
-
-
-def _import_regex(modules: frozenset[bytes]) -> re.Pattern[bytes]:
-    """A regex for import lines that name one of the modules."""
-    if modules not in _REGEXES:
-        names = b"|".join(re.escape(module) for module in sorted(modules)) or b"(?!)"
-        _REGEXES[modules] = re.compile(rb"(?m)^[ \t>]*(?:from|import)[ \t]+(?:[\w., \t]*[ ,\t])?(?:" + names + rb")\b")
-    return _REGEXES[modules]
+        return any(not self.modules.isdisjoint(_NAME.findall(match[1])) for match in _IMPORT.finditer(lower))
 
 
 def words_of(rules: Iterable[Rule]) -> Words | None:
