@@ -52,7 +52,7 @@ def parse(file: SourceFile) -> Parsed:
         parsed.extra["captured"] = found
         facts.extend(_facts_of(found, file.data, {}))
         facts.extend(_blanked_facts(file.data, stretches))
-        facts.extend(_macro_facts(file.data, found))
+        facts.extend(_macro_facts(file.data, found, parsed.problems, file.path))
         _measure(parsed, found)
     tested = {number for line in lines if line.word in _TESTS for number in range(line.line, line.end + 1)}
     facts = [fact for fact in facts if fact.kind != "identifier" or fact.span.line not in tested]  # those are macro_test facts
@@ -161,8 +161,8 @@ def _blanked_facts(data: bytes, stretches: list[cuda_repair.Blanked]) -> Iterato
             yield Fact("call" if called else "identifier", word, span, seen_by="lexer", args=args, detail={"attribute": "yes"})
 
 
-def _macro_facts(data: bytes, found: Captured) -> Iterator[Fact]:
-    end = time.monotonic() + PARSE_SECONDS
+def _macro_facts(data: bytes, found: Captured, problems: list[Problem], path: str) -> Iterator[Fact]:
+    end, late = time.monotonic() + PARSE_SECONDS, 0
     for node in found.all("define"):
         name_node = node.child_by_field_name("name")
         if name_node is None:
@@ -173,7 +173,10 @@ def _macro_facts(data: bytes, found: Captured) -> Iterator[Fact]:
         if params is not None:
             detail["params"] = text_of(found.slice(params)).strip("()")
         yield Fact("define", name, found.place.span(name_node), seen_by="tree-sitter", detail=detail)
-        if value is None or time.monotonic() > end:
+        if value is not None and not late and time.monotonic() > end:
+            late = node.start_point[0] + 1
+            problems.append(Problem("parse", path, late, f"bodies of macros from here on were not read: {PARSE_SECONDS:g} s were over"))
+        if value is None or late:
             continue
         body = data[value.start_byte : value.end_byte]
         if not _SIMPLE_BODY.fullmatch(body):
