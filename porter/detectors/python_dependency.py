@@ -140,4 +140,4 @@ def _said(fact: Fact) -> str:
 
 def _depends(fact: Fact) -> str:
     specifier = fact.detail.get("specifier", "")
-    return f"depends on {fact.name}" + (f" ({specifier})" if specifier else "")
+    return f"depends on {fact.name}" + (f" ({specifier})" if specifier and "$" not in specifier else "")

@@ -16,6 +16,7 @@ from porter.hipify.api import ApiName
 from porter.hipify.engine import Left, Options
 from porter.model import Confidence, Hit, Related
 from porter.parse import Parsed
+from porter.parse.guards import SourceGuards
 from porter.rules import RuleSet, load_file, rules_folder
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ _EVERYDAY = frozenset(
 def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     """Hits of the unsupported-api rules."""
     done = engine.convert(parsed.file.data, Options(rocm=config.rocm))
-    left = [item for item in done.left if not _covered(item.name) and not _is_own(item.name, index)]
+    for_amd = parsed.guards.amd_only if isinstance(parsed.guards, SourceGuards) else lambda line: False  # such code compiles there already
+    left = [i for i in done.left if not _covered(i.name) and not _is_own(i.name, index) and not for_amd(i.span.line)]
     yield from _missing(left, parsed.file.path)
     for item in done.remarks:
         yield Hit("deprecated-hip-api", item.span, f"{item.name} becomes {_hip(item.name)}, {item.reason}", item.name)
