@@ -70,7 +70,7 @@ def words_of(rules: Iterable[Rule]) -> Words | None:
     for detector in sorted(detectors):
         module = importlib.import_module(f"porter.detectors.{detector}")
         names.update(getattr(module, "WORDS", ()))
-    return Words(frozenset(_shortest(names)), frozenset(modules))
+    return Words(frozenset(names), frozenset(modules))
 
 
 def _dotted_word(glob: str) -> str | None:
@@ -90,12 +90,3 @@ def _literal_word(glob: str) -> str | None:
     long = [piece for piece in pieces if len(piece) >= MIN_WORD] or pieces
     rare = [piece for piece in long if piece.lower().strip("-") not in COMMON]
     return max(rare or long, key=len, default=None)
-
-
-def _shortest(words: set[bytes]) -> set[bytes]:
-    """The words without those that contain another one."""
-    kept: list[bytes] = []
-    for word in sorted(words, key=len):
-        if not any(short in word for short in kept):
-            kept.append(word)
-    return set(kept)

@@ -42,7 +42,7 @@ class WordIndex:
             at = lower.find(word)
             while at >= 0:
                 found.add(at)
-                at = lower.find(word, at + len(word))
+                at = lower.find(word, at + 1)
         return found
 
     def _in_token(self, token: bytes) -> tuple[int, ...]:
