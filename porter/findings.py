@@ -57,7 +57,7 @@ def _off_the_amd_path(rule: Rule, hit: Hit, one: Examined, unused: frozenset[str
     """Python code around a CUDA-only library, in a project that builds for AMD: without the library it is not imported there.
 
     So is what installs one of the ``unused`` libraries, a script for CUDA or other hardware by its name (install-cu121.sh, cpu.txt),
-    and a library in sources that the translation maps without loss.
+    a library in sources that the translation maps without loss, and CUDA's settings in a Python file that itself asks for AMD.
     """
     name = one.path.lower()
     if one.kind in SCRIPT_KINDS and (CUDA_WORD.search(name) or OTHER_HARDWARE.search(name)):
@@ -66,6 +66,8 @@ def _off_the_amd_path(rule: Rule, hit: Hit, one: Examined, unused: frozenset[str
         return True
     if hit.message.startswith(DEPENDS):
         return rule.id in unused
+    if one.kind in PYTHON_KINDS and one.amd_signs and rule.category in ("build", "environment"):
+        return True
     return (rule.category == "cuda-only-library" and one.kind in PYTHON_KINDS) or _translated(rule, one)
 
 

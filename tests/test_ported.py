@@ -19,6 +19,9 @@ if torch.version.hip is not None and ROCM_HOME is not None:
     flags = ["-DUSE_ROCM"]
 elif IS_ROCM:
     raise RuntimeError(torch.version.hip)
+else:
+    os.environ["TORCH_CUDA_ARCH_LIST"] = "8.0;9.0"
+os.environ["CUDA_HOME"] = "/usr/local/cuda"
 """,
     "pyproject.toml": '[project]\nname = "p"\ndependencies = ["quack-kernels"]\n',
     "csrc/common.h": "#if defined(USE_ROCM)\n#define LANES 64\n#endif\n#ifdef __HIP_PLATFORM_AMD__\n#endif\n",
@@ -30,6 +33,7 @@ elif IS_ROCM:
     "p/model/nvidia/ops.py": "import torch\nassert torch.version.cuda.startswith('13')\n",
     "ci/install-cu128.sh": "export CUDA_HOME=/usr/local/cuda-12.8\n",
     "ci/install.sh": "export CUDA_HOME=/usr/local/cuda\n",
+    "p/jit.py": "import os\nos.environ['TORCH_CUDA_ARCH_LIST'] = '9.0'\n",
     "csrc/blas.cu": "#include <cublas_v2.h>\n",
     "tests/test_nvfp4.py": 'from p import LLM\nLLM("nvidia/Llama-3.1-8B-Instruct-NVFP4")\n',
 }  # fmt: skip
@@ -66,6 +70,7 @@ def test_scripts_named_for_cuda_and_translated_libraries_are_ported(report: Repo
     assert {f.path for f in report.findings if f.rule == "cuda-home"} == {"ci/install.sh"}
     assert [f.message.partition(": ")[0] for f in report.insights if f.rule == "cublas"] == ["Translated in this project's build for AMD"]
     assert "cublas" not in {f.rule for f in report.findings}
+    assert {f.path for f in report.findings if f.rule == "torch-cuda-arch-list"} == {"p/jit.py"}  # setup.py asks for AMD itself
 
 
 def test_doubtful_guards_are_minor_where_the_amd_build_runs(tmp_path: Path) -> None:
