@@ -74,7 +74,9 @@ def test_scripts_named_for_cuda_and_translated_libraries_are_ported(report: Repo
 
 
 def test_doubtful_guards_are_minor_where_the_amd_build_runs(tmp_path: Path) -> None:
-    files = FILES | {"csrc/view.h": "#ifdef CHECKED\n#ifdef __CUDA_ARCH__\n#define FAIL(x) trap(x)\n#else\n#define FAIL(x) stop(x)\n#endif\n#endif\n"}
+    files = FILES | {
+        "csrc/view.h": "#ifdef CHECKED\n#ifdef __CUDA_ARCH__\n#define FAIL(x) trap(x)\n#else\n#define FAIL(x) stop(x)\n#endif\n#endif\n"
+    }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
