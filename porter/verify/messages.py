@@ -13,7 +13,7 @@ _READ = re.compile(r"^\.+ (.+)$")
 _ERROR = re.compile(r"^(?:(?P<path>[^:]+):(?P<line>\d+):(?:(?P<column>\d+):)? )?(?:fatal )?error: (?P<text>.*)$")
 _NOTE = re.compile(r"^(?P<path>[^:]+):(?P<line>\d+):\d+: note: (?P<text>.*)$")
 _FROM = re.compile(r"^(?:In file included from|\s+from) (?P<path>[^:]+):(?P<line>\d+)[:,]")
-_CATEGORY = re.compile(r" \[([A-Za-z -]+)\]$")
+_CATEGORY = re.compile(r" \[(?:-W[^\]]*,)?([A-Za-z -]+)\]$")
 _MISSING = re.compile(r"'([^']+)' file not found")
 _LINK = re.compile(r"^(?:ld\.lld|lld): error: (?P<text>.*)$")
 _COUNT = re.compile(r"^\d+ errors? generated|^too many errors")
@@ -40,10 +40,12 @@ class Said(msgspec.Struct, frozen=True):
     errors: tuple[Raw, ...]
     read: frozenset[str]
     outside: bool
+    foreign: tuple[str, ...] = ()  # HIP headers of another HIP that were read, because the chosen folder lacks them
 
 
-def understand(text: str, folder: str, allowed: Iterable[str]) -> Said:
-    """Takes apart what clang wrote with -H; ``folder`` is where it ran, ``allowed`` are the system folders it may read.
+def understand(text: str, folder: str, allowed: Iterable[str], hip: str = "") -> Said:
+    """Takes apart what clang wrote with -H; ``folder`` is where it ran, ``allowed`` are the system folders it may read,
+    ``hip`` is the folder of HIP's headers: what stands in a HIP header from elsewhere says nothing, so its errors are left out.
 
     When it read anything else, no message is handed on, because a message can quote what was read.
     """
@@ -66,7 +68,10 @@ def understand(text: str, folder: str, allowed: Iterable[str]) -> Said:
             errors += [raw] if raw else []
             chain = [] if raw else chain
     own = frozenset(path for path in read if not posixpath.isabs(path))
-    return Said(() if outside else tuple(errors), own, outside)
+    foreign = {path for path in read if hip and "/include/hip/" in path and not path.startswith(hip.rstrip("/") + "/")}
+    kept = [error for error in errors if error.path not in foreign]
+    names = tuple(sorted("hip/" + path.rpartition("/include/hip/")[2] for path in foreign))
+    return Said(() if outside else tuple(kept), own, outside, names)
 
 
 def _noted(error: Raw, place: tuple[str, int], asked: bool) -> Raw:

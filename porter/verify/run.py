@@ -157,15 +157,22 @@ def _compile(
         command += [word for include in request.include for word in ("-isystem", include)]
         outcome = sandbox.run([*command, "./" + unit], folder, request.timeout, {**_DEVICE, "TMPDIR": made})
     allowed = (*SYSTEM, compiler.headers.folder.rstrip("/") + "/", *(include.rstrip("/") + "/" for include in request.include))
-    said = understand(outcome.text, str(folder), allowed)
+    said = understand(outcome.text, str(folder), allowed, compiler.headers.folder)
     if sources.embeds:
         said = Said((), said.read, True)
-    missing = tuple(dict.fromkeys(error.header for error in said.errors if error.header))
+    missing = tuple(dict.fromkeys((*(error.header for error in said.errors if error.header), *_tops(said.foreign))))
     if said.outside:
         note = "reads files outside the repository; what the compiler says of it is not shown"
+    elif said.foreign and outcome.code == 0:
+        note = "compiled with headers of another HIP among those given"
     else:
         note = outcome.stopped or ("" if outcome.code == 0 or said.errors else f"the compiler ended with status {outcome.code}")
     return _Run(unit, target, _rung(unit, outcome.code, said, compiler, sources), said, missing, note)
+
+
+def _tops(headers: Iterable[str]) -> list[str]:
+    """The headers that programs name, without those of the implementation behind them."""
+    return [header for header in headers if "/" not in header.removeprefix("hip/")]
 
 
 def _rung(unit: str, code: int | None, said: Said, compiler: Compiler, sources: Sources) -> str:
@@ -174,7 +181,7 @@ def _rung(unit: str, code: int | None, said: Said, compiler: Compiler, sources: 
         return "links" if compiler.kind == "rocm" else "compiles"
     base = "seen" if unit in sources.left else "converted"
     kinds = {error.kind for error in said.errors}
-    if not kinds or said.outside or kinds & {"syntax", "include"}:
+    if not kinds or said.outside or said.foreign or kinds & {"syntax", "include"}:
         return base
     if "type" in kinds:
         return "parses"

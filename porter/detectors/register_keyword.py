@@ -1,0 +1,37 @@
+"""The storage class register, which C++17 dropped: nvcc takes it, clang does not."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from porter.config import Config
+from porter.hipify import lexer
+from porter.model import Hit, Live, Span
+from porter.parse import Parsed
+
+if TYPE_CHECKING:
+    from porter.link import Index
+
+KINDS = ("cuda",)
+_WORD = b"register"
+_DECLARES = re.compile(rb"\s+(?:asm\b|[A-Za-z_])")
+
+
+def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
+    """One hit a line on which register stands before a type, outside comments and literals."""
+    data = parsed.file.data
+    if _WORD not in data or parsed.file.path.endswith(".c"):
+        return
+    masked = lexer.mask(data)
+    starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
+    seen: set[int] = set()
+    for at, _ in lexer.words(masked, {_WORD}):
+        line = bisect.bisect_right(starts, at)
+        if line in seen or not _DECLARES.match(masked, at + len(_WORD)) or parsed.live(line) is Live.NO:
+            continue
+        seen.add(line)
+        column = at - starts[line - 1] + 1
+        yield Hit("register-storage-class", Span(line, column, line, column + len(_WORD)), "the word register", "register")
