@@ -1,4 +1,4 @@
-"""Floating-point atomicAdd on MI200: a slow loop by default, lost sums where the flag for unsafe atomics meets managed memory."""
+"""Floating-point atomicAdd: types that HIP has none for; on MI200 a slow loop, and lost sums in managed memory where it is unsafe."""
 
 from __future__ import annotations
 
@@ -20,24 +20,31 @@ ADD = frozenset(("atomicAdd", "gpuAtomicAdd"))
 UNSAFE = "unsafeAtomicAdd"
 MANAGED = frozenset(("cudaMallocManaged", "hipMallocManaged"))
 FLOAT = re.compile(r"\b(?:float|double)\b(?!\d)")
+NARROW = re.compile(r"\b(?P<type>(?:__)?half2?|(?:__)?nv_bfloat162?|float[24])\b(?=[\w\s]*\*)")
+CAST = re.compile(r"\(*\s*(?:reinterpret_cast\s*<\s*|\(\s*)(?P<type>(?:__)?half2?|(?:__)?nv_bfloat162?|float[24])\s*\*")
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
-    """Hits of float-atomic-on-mi200, one a file, and of unsafe-atomic-on-managed-memory."""
+    """Hits of narrow-float-atomic, of unsafe-atomic-on-managed-memory, and of float-atomic-on-mi200, one a file."""
     if b"tomicAdd" not in parsed.file.data or parsed.tree is None:
         return []
     sums = list(_sums(parsed))
+    narrow = list(_narrow(parsed, index))
     if not sums:
-        return []
+        return narrow
     is_unsafe = bool(getattr(index, "flags", {}).get(UNSAFE_FLAG))
     found = list(_on_managed_memory(parsed, [one for one in sums if is_unsafe or one[0].name == UNSAFE]))
     safe = [one for one in sums if one[0].name != UNSAFE]
     if is_unsafe or not safe:
-        return found
+        return [*narrow, *found]
     fact, name, _ = safe[0]
     more = f", and {len(safe) - 1} more in this file" if len(safe) > 1 else ""
-    return [*found, Hit("float-atomic-on-mi200", fact.span, f"atomicAdd on {name}, floating point in global memory{more}", "atomicAdd")]
+    return [
+        *narrow,
+        *found,
+        Hit("float-atomic-on-mi200", fact.span, f"atomicAdd on {name}, floating point in global memory{more}", "atomicAdd"),
+    ]
 
 
 def _sums(parsed: Parsed) -> Iterator[tuple[Fact, str, Any]]:
@@ -52,6 +59,27 @@ def _sums(parsed: Parsed) -> Iterator[tuple[Fact, str, Any]]:
         text = dict(_listed(function)).get(names[0], "")
         if "*" in text and FLOAT.search(text):
             yield fact, names[0], function
+
+
+def _narrow(parsed: Parsed, index: Any) -> Iterator[Hit]:
+    """Each atomicAdd on a type that HIP has no overload for, and the project neither."""
+    for fact in parsed.facts:
+        if fact.kind != "call" or fact.name.rpartition("::")[2] != "atomicAdd" or not fact.args or fact.live is Live.NO:
+            continue
+        cast = CAST.match(fact.args[0])
+        names = NAME.findall(fact.args[0])
+        function = places.function_at(parsed, fact.span) if names and cast is None else None
+        text = dict(_listed(function)).get(names[0], "") if function is not None else ""
+        found = cast or (NARROW.search(text) if "*" in text else None)
+        if found is not None and not _has_overload(found["type"], index):
+            sure = Confidence.MEDIUM if "bf" in found["type"] else Confidence.HIGH
+            yield Hit("narrow-float-atomic", fact.span, f"atomicAdd on {found['type']}", found["type"], confidence=sure)
+
+
+def _has_overload(name: str, index: Any) -> bool:
+    """Whether the project defines an atomicAdd for a type itself."""
+    own = getattr(index, "functions", {}).get("atomicAdd", ())
+    return any(any(re.search(rf"\b{re.escape(name)}\b", p.text) for p in one.params) for _, one in own)
 
 
 def _listed(function: Any) -> list[tuple[str, str]]:

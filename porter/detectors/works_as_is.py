@@ -40,6 +40,20 @@ USES: dict[str, dict[str, tuple[str, ...]]] = {
     "cooperative-groups-basics": {
         "call": ("cooperative_groups::this_thread_block", "cg::this_thread_block", "cooperative_groups::this_grid", "cg::this_grid"),
     },
+    "stream-ordered-allocation": {
+        "call": (
+            "cudaMallocAsync",
+            "cudaFreeAsync",
+            "cudaMallocFromPoolAsync",
+            "cudaMemPool*",
+            "cudaDevice[GS]et*MemPool",
+            "cuMemAllocAsync",
+            "cuMemFreeAsync",
+        ),
+    },
+    "graph-capture": {
+        "call": ("cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate*", "cudaGraphLaunch", "cudaGraphExecUpdate"),
+    },
     "device-printf": {},
 }
 OWN_MEANING_OF_DEVICE = ("xgboost.", "lightgbm.", "catboost.")  # their device="cuda" is not torch's
