@@ -221,3 +221,18 @@ def test_an_algorithm_of_cub_as_wide_as_the_device_breaks_code_of_32_lanes() -> 
     text += "__global__ void k(int* x) {\n  int row = threadIdx.x / 32;\n  Agent agent;\n  agent.Forward(x + row);\n}\n"
     assert "warp-index-32" in ids(text)
     assert "warp-32-self-consistent" in ids(text.replace("<int>;", "<int, 32>;"))
+
+
+def test_a_block_of_cub_counts_all_its_sides() -> None:
+    text = "__global__ void k(double* x) {{ typedef cub::BlockReduce<double, 16, cub::BLOCK_REDUCE_WARP_REDUCTIONS{}> R; }}\n"
+    assert "cub-block-by-warps" in ids(text.format(""))
+    assert "cub-block-by-warps" in ids(text.format(", 6"))
+    assert "cub-block-by-warps" not in ids(text.format(", 16"))
+
+
+def test_blocks_of_32_for_a_kernel_that_asks_the_device() -> None:
+    kernel = "__global__ void k(float* x) {{ int row = threadIdx.x / {}; x[row] = 1; }}\n"
+    host = "void go(float* x, int warps) {\n  int threads = 32 * warps;\n  k<<<1, threads>>>(x);\n}\n"
+    found = [hit for hit in hits(kernel.format("warpSize") + host) if hit.rule == "host-warp-count"]
+    assert [(hit.span.line, hit.confidence) for hit in found] == [(3, Confidence.MEDIUM)]
+    assert "host-warp-count" not in ids(kernel.format("8") + host)

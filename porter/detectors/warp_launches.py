@@ -13,7 +13,7 @@ from porter.flow.names import WIDTH_NAME
 from porter.flow.program import Program, program_of
 from porter.flow.roles import closure, survey
 from porter.flow.values import WARP, Value
-from porter.flow.warps import breaks_of, verdicts, width_symbols
+from porter.flow.warps import breaks_of, hardware_uses, verdicts, width_symbols
 from porter.link import Index
 from porter.model import Confidence, Hit, Live, Related, Span
 from porter.parse import Parsed
@@ -61,6 +61,25 @@ def _launches(program: Program, env: Env, targets: tuple[str, ...]) -> Iterator[
             if part.shape and len(part.shape) >= 2:
                 sizes = block_shape(env, part.shape[1])
                 yield from _launch(program, env, part, sizes, targets)
+                yield from _warps_of_32(program, env, part, targets)
+
+
+def _warps_of_32(program: Program, env: Env, call: Expr, targets: tuple[str, ...]) -> Iterator[Hit]:
+    """A block of 32 times a number, for a kernel that asks the device how wide a warp is."""
+    product = call.shape[1]
+    if product.kind == "name":
+        decl = env.declaration(product)
+        product = decl.value if decl is not None and decl.value is not None else product
+    if product.kind in ("call", "list") and product.args:  # dim3
+        product = product.args[0]
+    if product.kind != "binary" or product.op != "*" or env.value(product).kind == "const":
+        return
+    if not any(side.kind == "const" and side.num == WARP and not side.symbols for side in map(env.value, product.args)):
+        return
+    _, table = survey(program)
+    if any(hardware_uses(one) for found in table.get(call.name, []) for one in closure(program, table, found)):
+        message = f"{call.name} runs in blocks of 32 times a number of warps, and takes the width of a warp from the device"
+        yield Hit("host-warp-count", product.span, message, call.name, confidence=Confidence.MEDIUM, targets=targets)
 
 
 def block_shape(env: Env, expr: Expr) -> tuple[Value, ...]:

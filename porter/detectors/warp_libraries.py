@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -91,9 +92,10 @@ def _judge(env: Env, part: Expr, targets: tuple[str, ...], fixed: bool) -> Itera
 
 def _block(env: Env, part: Expr, targets: tuple[str, ...]) -> Iterator[Hit]:
     """A block algorithm by warps: sure where the block's size is known and no multiple of a wave."""
-    algorithm = next(argument.name for argument in part.targs if argument.kind == "name" and BLOCK_ALGORITHMS.match(argument.name))
-    known = env.value(part.targs[BLOCK_PLACE]) if len(part.targs) > BLOCK_PLACE else None
-    size = known.num if known is not None and known.kind == "const" else None
+    place, algorithm = next((i, a.name) for i, a in enumerate(part.targs) if a.kind == "name" and BLOCK_ALGORITHMS.match(a.name))
+    extents = [env.value(argument) for argument in (*part.targs[1:2], *part.targs[place + 1 : place + 3])]  # x, and y and z behind it
+    known = all(value.kind == "const" and value.num is not None for value in extents)
+    size = math.prod(value.num or 0 for value in extents) if known and extents else None
     if size is not None and size % WAVE == 0:
         return
     sure = Confidence.LOW if size is None else Confidence.MEDIUM
