@@ -236,3 +236,12 @@ def test_blocks_of_32_for_a_kernel_that_asks_the_device() -> None:
     found = [hit for hit in hits(kernel.format("warpSize") + host) if hit.rule == "host-warp-count"]
     assert [(hit.span.line, hit.confidence) for hit in found] == [(3, Confidence.MEDIUM)]
     assert "host-warp-count" not in ids(kernel.format("8") + host)
+
+
+def test_a_scan_of_a_warp_on_shared_memory_is_a_chain_and_never_good_news() -> None:
+    text = "#define WARP_SIZE 32\n__device__ unsigned scan(unsigned v, volatile unsigned* s, int most) {\n"
+    text += "  int i = 2 * threadIdx.x - (threadIdx.x & (WARP_SIZE - 1));\n"
+    text += "".join(f"  if ({step} <= most) {{ s[i] += s[i - {1 << step}]; }}\n" for step in range(5)) + "  return s[i] - v;\n}\n"
+    found = ids(text)
+    assert "warp-synchronous-tail" in found
+    assert "warp-32-self-consistent" not in found

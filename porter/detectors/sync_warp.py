@@ -11,13 +11,11 @@ from porter.flow.event import Event, Guard
 from porter.flow.expr import Expr, walk
 from porter.flow.program import Program, program_of
 from porter.flow.roles import Uses, survey
-from porter.flow.values import WARP
-from porter.flow.warps import same
+from porter.flow.tails import tails
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
-SYNCS = frozenset({"__syncwarp", "__syncthreads", "__threadfence_block", "sync", "__threadfence", "__builtin_amdgcn_wave_barrier"})
 
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
@@ -41,46 +39,13 @@ def _empty(program: Program) -> Iterator[Hit]:
 
 
 def _tails(uses: Uses) -> Iterator[Hit]:
-    """Chains of shared-memory steps of one warp, with nothing between them: s[tid] += s[tid + 16]; s[tid] += s[tid + 8]."""
-    env = uses.env
-    run: list[Event] = []
-    for event in env.function.events:
-        if _is_step(env, event):
-            run.append(event)
-            continue
-        if event.kind == "eval" and event.value is not None and any(_syncs(part) for part in walk(event.value)):
-            yield from _report(env, run)
-            run = []
-    yield from _report(env, run)
-
-
-def _syncs(part: Expr) -> bool:
-    return part.kind in ("call", "method") and part.name in SYNCS
-
-
-def _is_step(env: Env, event: Event) -> bool:
-    """True for an assignment to s[i] that reads s[i + distance], the distance a power of two below 64."""
-    if event.kind != "assign" or event.target is None or event.value is None or event.target.kind != "index":
-        return False
-    owner = event.target.args[0].op
-    for part in walk(event.value):
-        if part.kind == "index" and part.args[0].op == owner and len(part.args) > 1 and part.args[1].kind == "binary":
-            shift = env.value(part.args[1].args[1])
-            if not same(part.args[1].args[0], event.target.args[-1]):
-                continue
-            if part.args[1].op in ("+", "^") and shift.kind == "const" and shift.num in (1, 2, 4, 8, 16, WARP):
-                return True
-    return False
-
-
-def _report(env: Env, run: list[Event]) -> Iterator[Hit]:
-    if len({event.line for event in run}) < 3 and len(run) < 3:
-        return
-    first = run[0]
-    owner = first.target.args[0].op if first.target is not None else ""
-    message = f"{len(run)} steps on {owner} in {env.function.name} with no barrier between them"
-    span = first.span
-    yield Hit("warp-synchronous-tail", span, message, env.function.name, confidence=Confidence.HIGH)
+    """Chains of shared-memory steps of one warp, with nothing between them."""
+    name = uses.env.function.name
+    for chain in tails(uses.env):
+        target = chain[0].target
+        owner = target.args[0].op if target is not None else ""
+        message = f"{len(chain)} steps on {owner} in {name} with no barrier between them"
+        yield Hit("warp-synchronous-tail", chain[0].span, message, name, confidence=Confidence.HIGH)
 
 
 def _early_exit(uses: Uses) -> Iterator[Hit]:

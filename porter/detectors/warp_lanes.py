@@ -10,6 +10,7 @@ import msgspec
 from porter.config import Config
 from porter.flow.program import Program, program_of
 from porter.flow.roles import Use
+from porter.flow.tails import tails
 from porter.flow.warps import Break, Verdict, definitions, places, related, verdicts
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
@@ -45,7 +46,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
 def _of(program: Program, verdict: Verdict, targets: tuple[str, ...]) -> Iterator[Hit]:
     if verdict.state in ("broken", "mixed"):
         yield from _broken(verdict, targets)
-    elif verdict.state == "consistent" and verdict.fixed:
+    elif verdict.state == "consistent" and verdict.fixed and not tails(verdict.uses.env):
         yield _consistent(verdict, targets)
     elif verdict.state == "narrow" and verdict.fixed:
         yield _narrow(verdict, targets)
@@ -61,7 +62,8 @@ def _consistent(verdict: Verdict, targets: tuple[str, ...]) -> Hit:
     first = min(verdict.fixed, key=lambda use: (use.expr.line, use.expr.column))
     proven = any(use.value.proven for use in verdict.fixed)
     what = "kernel" if function.side == "kernel" else "function"
-    message = f"{what} {function.name} keeps to 32 lanes in all {len(verdict.fixed)} places"
+    where = f"all {len(verdict.fixed)} places" if len(verdict.fixed) > 1 else "the one place that counts them"
+    message = f"{what} {function.name} keeps to 32 lanes in {where}"
     sure = Confidence.HIGH if proven and verdict.collectives else Confidence.MEDIUM
     return Hit("warp-32-self-consistent", first.expr.span, message, function.name, confidence=sure, targets=targets)
 
