@@ -233,3 +233,10 @@ def test_a_loop_macro_in_a_kernel_is_device_code() -> None:
         "work": "device",
         "fill": "host",
     }
+
+
+def test_values_and_array_sizes_are_uses_and_declared_names_are_not() -> None:
+    parsed = cuda.parse(
+        SourceFile("k.cu", "cuda", b"void f() {\n  auto kind = cudaMemcpyHostToDevice;\n  int table[MAX_ROWS], other{LIMIT};\n}\n")
+    )
+    assert [f.name for f in parsed.facts if f.kind == "identifier"] == ["cudaMemcpyHostToDevice", "MAX_ROWS", "LIMIT"]

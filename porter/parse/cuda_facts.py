@@ -276,9 +276,14 @@ def _identifiers(found: Captured, taken: set[int]) -> Iterator[Use]:
         if name in declared or len(name) < 2 or not name.strip(b"_"):
             continue
         parent = node.parent
-        if parent is not None and (parent.type in _SKIPPED_PARENTS or parent.type.endswith("declarator")):
+        if parent is not None and (parent.type in _SKIPPED_PARENTS or (parent.type.endswith("declarator") and not _is_value(parent, node))):
             continue
         yield Use(node, "identifier", name.decode("utf-8", "replace"))
+
+
+def _is_value(declarator: Any, node: Any) -> bool:
+    """Whether a name in a declarator is what is assigned, or the size of an array, and not what is declared."""
+    return any(part.start_byte == node.start_byte for name in ("value", "size") if (part := declarator.child_by_field_name(name)))
 
 
 def to_facts(found: Captured, list_of_uses: list[Use], at: Callable[[int], str], extra: dict[str, str]) -> Iterator[Fact]:
