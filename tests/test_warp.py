@@ -245,3 +245,10 @@ def test_a_scan_of_a_warp_on_shared_memory_is_a_chain_and_never_good_news() -> N
     found = ids(text)
     assert "warp-synchronous-tail" in found
     assert "warp-32-self-consistent" not in found
+
+
+def test_roles_of_warps_that_wait_for_each_other() -> None:
+    text = "__global__ void k(float* x) {{\n  int warp = threadIdx.x / 32;\n  if (warp == 0) {{ wait_empty(0); }} else {{ {}; }}\n}}\n"
+    assert hit_of("warp-specialised-roles", text.format("wait_full(0)")).span.line == 3
+    assert "warp-specialised-roles" not in ids(text.format("x[0] = 1"))
+    assert "warp-specialised-roles" not in ids(text.format("wait_full(0)").replace("/ 32", "/ 64"))

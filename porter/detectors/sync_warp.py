@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,10 +13,13 @@ from porter.flow.expr import Expr, walk
 from porter.flow.program import Program, program_of
 from porter.flow.roles import Uses, survey
 from porter.flow.tails import tails
+from porter.flow.values import WARP
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
+WAITS = re.compile(r"(?i)(?:\w+_)?(?:try_|consumer_|producer_|barrier_)?(?:wait|acquire|arrive)(?:_\w+)?\Z")
+PTX_WAITS = re.compile(r"mbarrier\.(?:try|test)_wait|\bbar(?:rier)?\.(?:cta\.)?sync\s+(?:%?\w+)\s*,")
 
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
@@ -28,6 +32,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         yield from _tails(uses)
         yield from _early_exit(uses)
         yield from _divergent_barrier(uses)
+        yield from _roles(uses.env)
         yield from _spin(uses.env)
 
 
@@ -88,6 +93,37 @@ def _divergent_barrier(uses: Uses) -> Iterator[Hit]:
                     message = f"{use.expr.name} under a condition on the thread index in {env.function.name}"
                     yield Hit("barrier-in-divergent-branch", use.expr.span, message, env.function.name, confidence=Confidence.MEDIUM)
                     break
+
+
+def _roles(env: Env) -> Iterator[Hit]:
+    """A branch on the index of a 32-lane warp whose two sides both wait for something."""
+    waiting: dict[int, dict[bool, Guard]] = {}
+    for event in env.function.events:
+        if not _waits(event):
+            continue
+        for guard in event.guards:
+            if _by_warp(env, guard.condition):
+                waiting.setdefault(id(guard.condition), {})[guard.sense] = guard
+    for sides in waiting.values():
+        if len(sides) > 1 and env.live(sides[True].condition.line):
+            condition = sides[True].condition
+            message = f"{env.function.name} gives roles to warps of 32 threads, and both sides wait"
+            yield Hit("warp-specialised-roles", condition.span, message, env.function.name, confidence=Confidence.MEDIUM)
+
+
+def _waits(event: Event) -> bool:
+    """True for a named barrier, an mbarrier or a call that waits for another role."""
+    if event.kind == "asm":
+        return PTX_WAITS.search(event.op) is not None
+    return event.value is not None and any(part.kind in ("call", "method") and WAITS.match(part.name) for part in walk(event.value))
+
+
+def _by_warp(env: Env, condition: Expr) -> bool:
+    """True for a comparison of the index of a warp of 32 lanes with a number."""
+    if condition.kind != "binary" or condition.op not in ("==", "!=", "<", "<=", ">", ">="):
+        return False
+    sides = [env.value(arg) for arg in condition.args]
+    return any(side.kind == "warp" and side.proven and side.width == WARP for side in sides) and any(side.kind == "const" for side in sides)
 
 
 def _spin(env: Env) -> Iterator[Hit]:
