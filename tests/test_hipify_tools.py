@@ -16,7 +16,7 @@ from porter.errors import ConfigError, InputError, OutputError, ToolError
 from porter.hipify import advice, api, perl
 from porter.hipify.live import live_lines
 from porter.link import link
-from porter.model import Hit, SourceFile
+from porter.model import Hit, Live, SourceFile
 from porter.parse import parser_of
 from porter.parse.guards import guards_of
 
@@ -289,3 +289,11 @@ def test_what_the_build_of_pytorch_translates_is_named(tmp_path: Path) -> None:
     out = Output()
     out.run(tmp_path)
     assert not any("torch" in line for line in out.lines)
+
+
+def test_a_stand_in_for_old_nvidia_gpus_is_none_for_amd() -> None:
+    own = "{}inline __device__ __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) {{ return t; }}\n{}"
+    use = "__device__ void f() { v = make_bfloat162(a, b); }\n"
+    guarded = own.format("#if __CUDA_ARCH__ < 800 && defined(__CUDA_ARCH__)\n", "#endif\n")
+    assert not hits(own.format("", "") + use)
+    assert [(hit.subject, hit.span.line) for hit in hits(guarded + use) if hit.live is not Live.NO] == [("make_bfloat162", 4)]

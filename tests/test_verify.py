@@ -83,6 +83,17 @@ def test_messages_are_taken_apart() -> None:
     assert said.read == {"k/a.h"} and not said.outside
 
 
+def test_headers_of_another_hip_prove_nothing_against_a_file() -> None:
+    text = (
+        ". /h7/hip/hip_runtime.h\n. /usr/include/hip/hip_cooperative_groups.h\n.. /usr/include/hip/amd_detail/x.h\n"
+        "/usr/include/hip/amd_detail/x.h:1:2: error: use of undeclared identifier 'assert' [Semantic Issue]\n"
+        "m.cu:16:1: error: ISO C++17 does not allow 'register' storage class specifier [-Wregister,Semantic Issue]\n"
+    )
+    said = understand(text, "/tmp/s", ("/usr/include/", "/h7/"), "/h7")
+    assert [(e.path, e.kind) for e in said.errors] == [("m.cu", "type")]
+    assert said.foreign == ("hip/amd_detail/x.h", "hip/hip_cooperative_groups.h") and not said.outside
+
+
 def test_rungs_and_errors_come_back_to_their_file(tmp_path: Path) -> None:
     body = (
         "print('. ./a.cuh')\n"

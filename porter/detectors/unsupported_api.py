@@ -14,7 +14,7 @@ from porter.hipify import api, engine
 from porter.hipify.advice import advice
 from porter.hipify.api import ApiName
 from porter.hipify.engine import Left, Options
-from porter.model import Confidence, Hit, Related
+from porter.model import Confidence, Hit, Live, Related
 from porter.parse import Parsed
 from porter.parse.guards import SourceGuards
 from porter.rules import RuleSet, load_file, rules_folder
@@ -44,7 +44,7 @@ _EVERYDAY = frozenset(
 
 def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     """Hits of the unsupported-api rules."""
-    done = engine.convert(parsed.file.data, Options(rocm=config.rocm))
+    done = engine.convert(parsed.file.data, Options(rocm=config.rocm), None, lambda line: parsed.live(line) is not Live.NO)
     for_amd = parsed.guards.amd_only if isinstance(parsed.guards, SourceGuards) else lambda line: False  # such code compiles there already
     left = [i for i in done.left if not _covered(i.name) and not _is_own(i.name, index) and not for_amd(i.span.line)]
     yield from _missing(left, parsed.file.path)
@@ -128,8 +128,9 @@ def _go_together(call: Left, whose: ApiName, item: Left, entry: ApiName) -> bool
 
 
 def _is_own(name: str, index: Index) -> bool:
-    """Whether the project itself defines a function or macro under a name that happens to be CUDA's."""
-    return any(name in getattr(index, attribute, ()) for attribute in ("functions", "macros"))
+    """Whether the project itself defines a function or macro under a name that happens to be CUDA's, in code for AMD."""
+    found = (getattr(index, attribute, {}).get(name, ()) for attribute in ("functions", "macros"))
+    return any(one.live is not Live.NO for places in found for _, one in places)
 
 
 @functools.lru_cache(maxsize=1)

@@ -43,21 +43,30 @@ class Conversion(msgspec.Struct, frozen=True):
     remarks: tuple[Left, ...] = ()
 
 
-def convert(data: bytes, options: Options = Options(), live: Callable[[int], bool] | None = None) -> Conversion:  # noqa: B008
+def convert(
+    data: bytes,
+    options: Options = Options(),  # noqa: B008
+    live: Callable[[int], bool] | None = None,
+    defined: Callable[[int], bool] | None = None,
+) -> Conversion:
     """Translates a file. ``live`` says of a line (from 1) whether a build for AMD compiles it; what it does not stays as it is.
+
+    ``defined`` says of a line whether a function that has its body there exists in the build for AMD (default: all do): one that
+    stands under ``__CUDA_ARCH__`` is translated all the same, but is no replacement for a name that HIP lacks.
 
     Raises ConfigError for an unknown ROCm version, nothing else, whatever the bytes are. Time is linear in their number.
     """
-    return _Run(data, options, live).convert()
+    return _Run(data, options, live, defined).convert()
 
 
 class _Run:
     """The state of one translation."""
 
-    def __init__(self, data: bytes, options: Options, live: Callable[[int], bool] | None) -> None:
+    def __init__(self, data: bytes, options: Options, live: Callable[[int], bool] | None, defined: Callable[[int], bool] | None) -> None:
         self.data = data
         self.options = options
         self.live = live
+        self.defined = defined
         self.choices: Choices = choices(options)
         self.masked = lexer.mask(data)
         self.edits = Edits(data)
@@ -179,7 +188,9 @@ class _Run:
         if call is None:
             return False
         if _BODY.match(self.masked, call.close + 1):
-            self.own.add(choice.name)
+            if self.defined is None or self.defined(self._position(end)[0]):
+                self.own.add(choice.name)
+            return False
         return True
 
     def _plan_call(self, choice: Choice, end: int) -> bytes:
