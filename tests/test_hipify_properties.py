@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from porter.hipify import Options, api, convert, diff
@@ -56,6 +56,7 @@ def test_tokens_outside_the_table_never_change(pieces: list[str]) -> None:
 
 
 @settings(max_examples=300, deadline=None)
+@example(b"##CUBLASLT_EPILOGUE_BGRADA.k<<<,>>>()", "ggl", False, False)  # a launch of a pasted name
 @given(ANYTHING, st.sampled_from(["cuda", "ggl"]), st.booleans(), st.booleans())
 def test_twice_is_once_and_no_bytes_break_it(text: bytes, launch: str, roc: bool, implicit: bool) -> None:
     options = Options(launch=launch, roc=roc, runtime_is_implicit=implicit)

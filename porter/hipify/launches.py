@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from porter.hipify import neighbours
 from porter.hipify.edits import Edits
 from porter.hipify.lexer import Brackets
 
@@ -65,6 +66,8 @@ def rewrite(masked: bytes, at: int, brackets: Brackets, templates: set[bytes], e
     name_end = len(masked[max(0, at - _MAX_NAME) : at].rstrip()) + max(0, at - _MAX_NAME)
     start = _kernel_start(masked, name_end)
     if arguments is None or closing is None or start is None:
+        return False
+    if neighbours.before(masked, start)[-2:] == b"##":  # a name that is pasted together stands in a macro's text only in part
         return False
     kernel = masked[start:name_end]
     wrapped = b"<" in kernel or kernel.rsplit(b"::", 1)[-1] in templates
