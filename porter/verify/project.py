@@ -62,12 +62,12 @@ def _findings(path: Path, config: Config, rocm: str) -> Iterable[Finding]:
 
 
 def _flags(root: Path, config: Config) -> Iterable[str]:
-    """The -D texts of the project's build files, of places that a build for AMD reads."""
+    """The -D texts of the project's build files, of places that every build reads; an option of the build is the user's to give."""
     for entry in discover(root, config).entries:
         parse = parser_of(entry.kind) if entry.kind in BUILD_KINDS and entry.size <= config.max_bytes else None
         data = read_regular(root / entry.path, config.max_bytes) if parse else None
         if parse is None or data is None:
             continue
         for fact in parse(SourceFile(entry.path, entry.kind, data)).facts:
-            if fact.kind == "compile_flag" and fact.name.startswith("-D") and fact.live is not Live.NO:
+            if fact.kind == "compile_flag" and fact.name.startswith("-D") and fact.live is Live.YES:
                 yield fact.name
