@@ -17,7 +17,7 @@ from porter.parse.guards import guards_of
 from porter.source_tree import SourceTree
 
 HEADERS = (
-    ".h", ".cuh", ".hu", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".txx", ".impl", ".def", ".in", ".ptx", ".tmpl", ".cl",
+    ".h", ".cuh", ".hu", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".txx", ".impl", ".def", ".in", ".ptx",
 )  # fmt: skip
 TEXTS = frozenset((*HEADERS, ".cu", ".c", ".cc", ".cpp", ".cxx", ".hip"))
 MAX_BYTES = 8 << 20  # of one file
