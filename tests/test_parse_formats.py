@@ -18,7 +18,8 @@ KINDS = {
     "poetry.lock": "python-lock",
 }
 FORMATS = (
-    "requirements", "pyproject", "conda", "cmake", "make", "bazel", "meson", "docker", "yaml", "json", "toml", "shell", "jenkins", "pbtxt", "hcl",
+    "requirements", "pyproject", "conda", "cmake", "make", "bazel", "meson", "docker", "yaml", "json", "toml", "shell",
+    "jenkins", "pbtxt", "hcl",
 )  # fmt: skip
 FILES = [path for name in FORMATS for path in sorted((ROOT / name).iterdir()) if path.suffix != ".facts"]
 
