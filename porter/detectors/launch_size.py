@@ -25,6 +25,7 @@ STRIDES = re.compile(rb"\bgridDim\s*\.")
 # A number that counts threads over all blocks: `i = blockIdx.x * blockDim.x + threadIdx.x`, casts and order aside.
 GLOBAL_ID = re.compile(rb"\b([A-Za-z_]\w*)\s*[={](?=[^;]{0,200}\bblockIdx\b)(?=[^;]{0,200}\bthreadIdx\b)")
 GUARD = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:>=|<=|<|>)\s*([A-Za-z_]\w*)")
+NARROWED = re.compile(r"static_cast\s*<\s*(?:int|unsigned|unsigned int|uint32_t|int32_t)\s*>|\(\s*(?:int|unsigned|uint32_t|int32_t)\s*\)")
 LIKELY = "launch-of-64bit-count"
 VAGUE = "launch-over-4g-threads"
 
@@ -35,7 +36,8 @@ def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     for fact in parsed.facts:
         if fact.kind == "launch" and fact.args:
             for name in _unbounded(parsed, fact):
-                found.setdefault(LIKELY if _leaves_early(parsed, fact.name) else VAGUE, []).append((fact, name))
+                likely = _leaves_early(parsed, fact.name) and not _is_narrowed(parsed, fact)
+                found.setdefault(LIKELY if likely else VAGUE, []).append((fact, name))
     return [_hit(rule, places_found) for rule, places_found in found.items()]
 
 
@@ -60,6 +62,12 @@ def _unbounded(parsed: Parsed, fact: Fact) -> list[str]:
         return []
     name = match["n"] or match["m"]
     return [name] if _is_wide(function, name) else []
+
+
+def _is_narrowed(parsed: Parsed, fact: Fact) -> bool:
+    """Whether the grid is cast to int: whoever wrote it knows the count to be small."""
+    function = places.function_at(parsed, fact.span)
+    return function is not None and NARROWED.search(_definition(function, fact.args[0])) is not None
 
 
 def _kernel(parsed: Parsed, name: str) -> Any:

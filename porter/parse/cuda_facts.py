@@ -282,7 +282,7 @@ def _identifiers(found: Captured, taken: set[int]) -> Iterator[Use]:
 
 
 def _is_value(declarator: Any, node: Any) -> bool:
-    """Whether a name in a declarator is what is assigned, or the size of an array, and not what is declared."""
+    """Whether a name in a declarator is the value or the size, and not what is declared."""
     return any(part.start_byte == node.start_byte for name in ("value", "size") if (part := declarator.child_by_field_name(name)))
 
 
