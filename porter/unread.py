@@ -13,6 +13,7 @@ from porter.model import Hit, Live
 from porter.parse import Parsed
 from porter.parse.cuda_build import AMD, NVIDIA, Pass, ambient
 from porter.parse.guards import SourceGuards, guards_of
+from porter.parse.requirements import other_device
 
 GUARD_RULES = re.compile(r"cuda-(?:arch|guard|version)-|device-macro-on-host\Z")
 NEVER = re.compile(r"\(?\s*0\s*\)?\Z")
@@ -33,7 +34,9 @@ def explained(parsed: Parsed, hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _not_installed(parsed: Parsed, hit: Hit) -> Hit:
-    """The hit, with the reason when the marker of a requirement keeps it from Linux."""
+    """The hit, with the reason when a requirement's marker, or the name of its file, keeps it from Linux with a GPU."""
+    if parsed.file.kind == "requirements" and (device := other_device(parsed.file.path)):
+        return msgspec.structs.replace(hit, unread=f"Requirements of another device ({device})")
     for fact in parsed.facts:
         if fact.span == hit.span and fact.live is Live.NO and fact.kind == "requirement" and fact.detail.get("marker"):
             return msgspec.structs.replace(hit, unread=f"Not installed on Linux x86-64 (marker {fact.detail['marker']})")

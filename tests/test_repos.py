@@ -66,3 +66,15 @@ def test_a_marker_that_keeps_a_requirement_from_linux_is_named(tmp_path: Path) -
         'Not installed on Linux x86-64 (marker sys_platform == "win32")'
     ]
     assert report.findings == ()
+
+
+def test_requirements_of_other_devices_are_no_work(tmp_path: Path) -> None:
+    (tmp_path / "requirements").mkdir()
+    for name in ("tpu.txt", "cpu-test.txt", "gpu.txt"):
+        (tmp_path / "requirements" / name).write_text("nixl==1.0\n")
+    report = audit(tmp_path, Config(jobs=0))
+    assert [finding.path for finding in report.findings] == ["requirements/gpu.txt"]
+    assert [finding.message.split(":")[0] for finding in report.insights] == [
+        "Requirements of another device (cpu)",
+        "Requirements of another device (tpu)",
+    ]
