@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from porter.config import Config
 from porter.detectors import places
-from porter.model import Confidence, Hit, Span
+from porter.model import Confidence, Hit, Live, Span
 from porter.parse import Parsed, ptx, ptx_asm, ptx_dict, ptx_text
 from porter.parse.ptx_dict import Family
 
@@ -27,12 +27,26 @@ def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     if parsed.file.kind == "ptx":
         return _ptx_file(parsed)
     if parsed.file.kind in ("cuda", "cxx"):
-        return [*_statements(parsed), *_programs(parsed)]
+        return [*_statements(parsed, index), *_programs(parsed)]
     return _python_programs(parsed)
 
 
-def _statements(parsed: Parsed) -> Iterator[Hit]:
-    for statement in ptx.asm_of(parsed):
+def _known_asm(parsed: Parsed, index: Any) -> list[ptx_asm.AsmStatement]:
+    """The asm statements of a file, with the strings and the spellings of asm that its includes define, where it needs them."""
+    found = ptx.asm_of(parsed)
+    files = getattr(index, "files", {})
+    if b"asm" not in parsed.file.data.lower() or parsed.file.path not in files:
+        return found
+    around = [m for path in index.reach(parsed.file.path)[1:] for m in files[path].macros if m.params is None and m.live is not Live.NO]
+    spellings = [m.name.encode() for m in around if ptx_asm.is_spelling(m.text) and m.name.encode() in parsed.file.data]
+    if not spellings and not any(ptx_asm.UNKNOWN in statement.template for statement in found):
+        return found
+    texts = {m.name: value for m in around if (value := ptx_asm.string_value(m.text)) is not None}
+    return ptx_asm.statements(parsed.file.data, texts, spellings)
+
+
+def _statements(parsed: Parsed, index: Any) -> Iterator[Hit]:
+    for statement in _known_asm(parsed, index):
         if statement.dialect == "ptx":
             yield _hit(statement)
         elif statement.dialect == "empty" and not statement.macro:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
@@ -80,13 +80,13 @@ class _Lines:
         return Span(line, start - self.starts[line - 1] + 1, last, end - self.starts[last - 1] + 1)
 
 
-def statements(data: bytes, texts: Mapping[str, str] | None = None) -> list[AsmStatement]:
-    """Every asm statement of a C++ text in order; ``texts`` are string macros of other files that templates may use."""
-    if b"asm" not in data and not (texts and b'("' in data):
+def statements(data: bytes, texts: Mapping[str, str] | None = None, spellings: Collection[bytes] = ()) -> list[AsmStatement]:
+    """Every asm statement of a C++ text in order; ``texts`` are string macros of other files, ``spellings`` their words for asm."""
+    if b"asm" not in data and not spellings and not (texts and b'("' in data):
         return []
     lines = _Lines(data)
     strings = dict(texts or {})
-    keywords = set(KEYWORDS)
+    keywords = {*KEYWORDS, *spellings}
     found: list[AsmStatement] = []
     macro, macro_end, position = "", 0, 0
     scan = _scanner(data)
@@ -124,6 +124,18 @@ def _learn(data: bytes, match: re.Match[bytes], end: int, strings: dict[str, str
     tokens = list(_tokens(data, match.end(), end))
     if tokens and all(token.text.endswith(b'"') for token in tokens):
         strings[match["define"].decode()] = "".join(_literal(token.text) for token in tokens)
+
+
+def string_value(text: str) -> str | None:
+    """What a macro's text comes to where it is string literals and nothing else."""
+    data = text.encode()
+    tokens = list(_tokens(data, 0, len(data))) if '"' in text else []
+    return "".join(_literal(token.text) for token in tokens) if tokens and all(t.text.endswith(b'"') for t in tokens) else None
+
+
+def is_spelling(text: str) -> bool:
+    """Whether a macro's text is a spelling of asm."""
+    return "asm" in text and ALIAS.match(b" " + text.encode() + b"\n") is not None
 
 
 def _logical_line_end(data: bytes, start: int) -> int:
