@@ -217,6 +217,12 @@ def test_folders_are_guessed_from_the_includes() -> None:
     assert build.flags(["-DWITH_Y", "-DOTHER", "-DWITH_CUDA_ARCH=80", "-DTWO=1", "-DTWO=2"], "src/a.cu", tree) == ("WITH_Y",)
 
 
+def test_one_file_is_compiled_among_its_neighbours(tmp_path: Path) -> None:
+    root = project_of(tmp_path, a_cu='#include "b.h"\nint a;\n', c_cu="int c;\n", **{"b.h": "int b;\n"})
+    done = verified(root, stand_in(tmp_path, "assert os.path.exists('b.h')\n"), only="a.cu")
+    assert [(file.path, file.rung) for file in done.files] == [("a.cu", "compiles")]
+
+
 def test_wrong_paths_are_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         project.verify(tmp_path / "none", Config(), {})

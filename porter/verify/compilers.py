@@ -48,7 +48,8 @@ class Compiler(msgspec.Struct, frozen=True):
         call = [self.program, "-x", "hip", f"--offload-arch={target}", "--cuda-device-only", *_COMMON, "-D__HIP_PLATFORM_AMD__=1"]
         if self.kind == "rocm":
             return [*call, "-c", "-o", output]
-        headers = ["-isystem", self.headers.folder]
+        # Naming a folder that is searched anyway would put it before the C++ library's, which must come first.
+        headers = [] if self.headers.folder == "/usr/include" else ["-isystem", self.headers.folder]
         # The wrapper is clang's own; naming it spares the search for a ROCm installation that is not there.
         return [*call, "-nogpulib", "-nogpuinc", "-include", "__clang_hip_runtime_wrapper.h", *headers, "-S", "-o", output]
 

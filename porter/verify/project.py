@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -36,24 +35,12 @@ def verify(
     given = hip_include or environment.get("PORTER_HIP_INCLUDE", "")
     if given and compilers.find_headers(hip_include, environment) is None:
         raise ConfigError(f"{given}: no hip/hip_runtime.h with its hip_version.h there", "give the folder that holds the folder hip")
-    if not path.is_dir():
-        return _one_file(path, config, environment, hip_include, include, rocm, timeout)
-    wanted = run.Request(
-        path, config.targets, rocm, include, (*_flags(path, config), *(f"-D{d}" for d in config.defines)), timeout, max(1, config.jobs)
-    )
+    if not path.is_dir() and not path.is_file():
+        raise InputError(f"{path}: neither a file nor a folder")
+    root, only = (path, "") if path.is_dir() else (path.resolve().parent, path.resolve().name)
+    flags = (*(_flags(path, config) if path.is_dir() else ()), *(f"-D{define}" for define in config.defines))
+    wanted = run.Request(root, config.targets, rocm, include, flags, timeout, max(1, config.jobs), only=only)
     return run.verify(wanted, compilers.find_all(hip_include, environment), lambda release: _findings(path, config, release), progress)
-
-
-def _one_file(
-    path: Path, config: Config, environment: Mapping[str, str], hip_include: str, include: tuple[str, ...], rocm: str, timeout: float
-) -> Verification:
-    """One file alone: in a folder of its own, so that nothing beside it is read."""
-    data = read_regular(path.resolve(), config.max_bytes)
-    if data is None:
-        raise InputError(f"{path}: cannot be read, or is larger than {config.max_bytes >> 20} MiB")
-    with tempfile.TemporaryDirectory(prefix="porter-verify-") as folder:
-        (Path(folder) / path.name).write_bytes(data)
-        return verify(Path(folder), config, environment, hip_include, include, rocm, timeout)
 
 
 def _findings(path: Path, config: Config, rocm: str) -> Iterable[Finding]:

@@ -28,7 +28,8 @@ _DEVICE = {"HIP_PLATFORM": "amd"}
 class Request(msgspec.Struct, frozen=True):
     """What is asked for. ``flags`` are -D texts of build files, ``include`` folders of the user's own that may be read.
 
-    ``translate`` off compiles the CUDA text as it is, to measure what the translation is worth.
+    ``only`` names the one unit to compile, empty for all; ``translate`` off compiles the CUDA text as it is, to measure what
+    the translation is worth.
     """
 
     root: Path
@@ -39,6 +40,7 @@ class Request(msgspec.Struct, frozen=True):
     timeout: float = 60.0
     jobs: int = 2
     translate: bool = True
+    only: str = ""
 
 
 class _Run(msgspec.Struct, frozen=True):
@@ -78,7 +80,7 @@ def verify(
     return Verification(
         request.root.resolve().name, request.targets, rocm,
         {target: _words(chosen.get(target)) for target in request.targets},
-        tuple(_files(request.targets, runs, sources, tree)), tuple(errors), tuple(notes),
+        tuple(_files(request, runs, sources, tree)), tuple(errors), tuple(notes),
     )  # fmt: skip
 
 
@@ -117,7 +119,7 @@ def _compile_all(
     progress: Callable[[int, int], None],
 ) -> list[_Run]:
     known = build.database(request.root)
-    tasks = [(unit, target) for unit in units(sources, tree) for target in request.targets]
+    tasks = [(unit, target) for unit in _units(request, sources, tree) for target in request.targets]
     done = 0
 
     def one(task: tuple[str, str]) -> _Run:
@@ -135,6 +137,10 @@ def _compile_all(
             done += 1
             progress(done, len(tasks))
     return out
+
+
+def _units(request: Request, sources: Sources, tree: SourceTree) -> list[str]:
+    return [request.only] if request.only in sources.before else [] if request.only else units(sources, tree)
 
 
 def _guessed(unit: str, tree: SourceTree, flags: tuple[str, ...]) -> build.Settings:
@@ -230,7 +236,7 @@ def _line(path: str, line: int, sources: Sources, maps: dict[str, list[int]]) ->
     return maps[path][line] if 0 < line < len(maps[path]) else line
 
 
-def _files(targets: tuple[str, ...], runs: list[_Run], sources: Sources, tree: SourceTree) -> Iterable[FileResult]:
+def _files(request: Request, runs: list[_Run], sources: Sources, tree: SourceTree) -> Iterable[FileResult]:
     """A result for every unit, and for every other translated file: the rung of the best unit that includes it."""
     by_unit: dict[str, list[_Run]] = defaultdict(list)
     for run in runs:
@@ -245,9 +251,9 @@ def _files(targets: tuple[str, ...], runs: list[_Run], sources: Sources, tree: S
             missing = tuple(dict.fromkeys(name for run in by_unit[path] for name in run.missing))
             note = next((run.note for run in by_unit[path] if run.note), "")
             yield FileResult(path, _lowest(of), of, True, missing, note)
-        elif sources.after[path] != sources.before[path]:
+        elif not request.only and sources.after[path] != sources.before[path]:
             start = "seen" if path in sources.left else "converted"
-            of = {target: max([start, *users[path][target]], key=RUNGS.index) for target in targets}
+            of = {target: max([start, *users[path][target]], key=RUNGS.index) for target in request.targets}
             note = "" if users[path] else "no unit includes it"
             yield FileResult(path, _lowest(of), of, False, (), note)
 
