@@ -17,7 +17,7 @@ TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.']*|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|//
 PLAIN = sorted(
     name for name, entry in api.table().items()
     if entry.support == "supported" and entry.kind in ("function", "type", "enum") and name not in api.argument_edits() and entry.api != "caffe2"
-    and entry.name != "memoryBarrier" and entry.hip and entry.hip != name
+    and entry.name != "memoryBarrier" and entry.hip.isidentifier() and entry.hip != name
 )  # fmt: skip
 CUDA_NAMES = st.sampled_from(PLAIN)
 OTHER_NAMES = st.sampled_from(["x", "foo", "mine", "cudaX", "cu", "hipMalloc", "std", "T", "threadIdx", "cudaMallocs", "n"])
