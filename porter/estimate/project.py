@@ -66,7 +66,9 @@ def _build(own: Sequence[Examined], findings: Sequence[Finding]) -> list[EffortL
 def _tests(own: Sequence[Examined], cuda: Sequence[Examined]) -> EffortLine:
     has_tests = any("test" in part.lower() for one in own if one.kind in ("python", "cuda", "cxx") for part in one.path.split("/"))
     if has_tests:
-        return _line("Correctness: running the existing tests on AMD", "the repository has tests: 6 h to run and mend them", TESTS_EXIST)
+        share = max(0.25, min(1.0, len(cuda) / 10))
+        words = f"the repository has tests: {share:.0%} of the 6 h that running and mending them takes from ten CUDA files on"
+        return _line("Correctness: running the existing tests on AMD", words, TESTS_EXIST.times(share))
     kernels = min(MOST_KERNELS, sum(len(one.kernels) for one in cuda))
     words = f"no tests found: a reference check for {kernels} kernels at 3 h each (20 at most, later ones share the harness)"
     return _line("Correctness: checks against the CUDA results", words, TESTS_MISSING_KERNEL.times(kernels))
