@@ -110,7 +110,7 @@ def _reserve(load: Load) -> str:
 def _table(answer: Answer) -> Any:
     table = _plain_table("GPU", "GB", "GPUs needed", "layout", "replicas a server", "free GB")
     form = (answer.load.dtype or answer.shape.format).name
-    table.add_column(f"{form} in hardware", no_wrap=True)
+    table.add_column(f"{form} in hardware")
     for fit in answer.fits:
         gpu = fit.gpu
         layout = f"TP {fit.tensor}" + (f" x PP {fit.pipeline}" if fit.pipeline > 1 else "") if fit.gpus else "-"
@@ -138,9 +138,9 @@ def _plain_table(first: str, *others: str) -> Any:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, no_wrap=True)
+    table.add_column(first, no_wrap=True, min_width=24)
     for head in others:
-        table.add_column(head, justify="right", no_wrap=True)
+        table.add_column(head, justify="right")
     return table
 
 
