@@ -1,4 +1,4 @@
-"""The catalogue: rules as Markdown and as a JSON Schema, both generated, and the skeleton of a new rule."""
+"""The catalogue: rules as Markdown, as an HTML page and as a JSON Schema, all generated, and the skeleton of a new rule."""
 
 from __future__ import annotations
 
@@ -26,6 +26,17 @@ def markdown(ruleset: RuleSet) -> str:
         for rule in sorted(found, key=lambda r: r.id):
             out += [*_entry(rule), ""]
     return "\n".join(out).rstrip() + "\n"
+
+
+def in_format(ruleset: RuleSet, suffix: str) -> str:
+    """What a file of this ending holds: .json the schema of a rule, .html the searchable page, any other the rules as Markdown."""
+    if suffix == ".json":
+        return schema_of_rules()
+    if suffix == ".html":
+        from porter.render import catalogue  # the templates are loaded for this only
+
+        return catalogue.render(ruleset.rules.values(), ruleset.version)
+    return markdown(ruleset)
 
 
 def _entry(rule: Rule) -> list[str]:

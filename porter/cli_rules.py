@@ -53,14 +53,14 @@ def test_rules(only: str, fixtures: str, folders: tuple[str, ...]) -> None:
 
 
 @rules.command("docs")
-@click.option("--output", default="-", help="File to write; - for standard output.")
+@click.option("--output", default="-", help="File to write, - for standard output; .html gives a searchable page, .json the schema.")
 def document(output: str) -> None:
-    """The catalogue of all rules as Markdown."""
-    from porter.catalog import markdown, schema_of_rules
+    """The catalogue of all rules: Markdown, or one searchable HTML page."""
+    from porter.catalog import in_format
     from porter.rules import load
     from porter.write import write_whole
 
-    text = schema_of_rules() if output.endswith(".json") else markdown(load())
+    text = in_format(load(), Path(output).suffix)
     if output == "-":
         click.echo(text, nl=False)
     else:

@@ -44,12 +44,13 @@ class Section(msgspec.Struct, frozen=True):
 
 def render(report: Report) -> str:
     """The report as the text of an HTML file."""
-    page: str = _environment().get_template("report.html").render(_view(report))
+    page: str = environment().get_template("report.html").render(_view(report))
     return page
 
 
 @functools.cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """The templates of this package, with everything that they print escaped."""
     env = jinja2.Environment(
         loader=jinja2.PackageLoader("porter.render", "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, finalize=_finalize, keep_trailing_newline=False,
@@ -87,10 +88,10 @@ def _prose(text: str) -> Markup:
 
 def _view(report: Report) -> dict[str, Any]:
     """Everything the templates read."""
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = asset("report.css"), asset("report.js")
     groups = summary.by_rule(report, report.findings)
     fixed = {
-        "report": report, "style": style, "script": script, "style_hash": _digest(style), "script_hash": _digest(script),
+        "report": report, "style": style, "script": script, "style_hash": digest(style), "script_hash": digest(script),
         "project": report.root.rstrip("/").rsplit("/", 1)[-1] or report.root, "glossary": GLOSSARY, "limit": LIST_LIMIT, "status": _status,
         "category_words": CATEGORY_WORDS, "severities": [str(severity) for severity in summary.SEVERITIES],
     }  # fmt: skip
@@ -157,13 +158,13 @@ def _lists(report: Report) -> dict[str, Any]:
     }
 
 
-def _asset(name: str) -> Markup:
+def asset(name: str) -> Markup:
     """A style sheet or script of this package, ready to stand inside its element."""
     text = (files("porter.render") / "templates" / name).read_text("utf-8")
     return Markup("\n" + text)
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
     """The hash by which the content policy knows an inline element."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
@@ -178,7 +179,7 @@ def _sections(groups: Sequence[RuleGroup], anchors: dict[int, str]) -> list[Sect
         places = _places(group, room, anchors, at)
         at += len(group.findings)
         left -= len(places)
-        out.append(Section(group, places, _example(group.rule)))
+        out.append(Section(group, places, example(group.rule)))
     return out
 
 
@@ -193,7 +194,8 @@ def _places(group: RuleGroup, room: int, anchors: dict[int, str], at: int) -> tu
     return tuple(out)
 
 
-def _example(rule: Rule) -> tuple[Markup, Markup] | None:
+def example(rule: Rule) -> tuple[Markup, Markup] | None:
+    """A rule's first example, before and after, as highlighted HTML; None where there is none."""
     if not rule.examples:
         return None
     first = rule.examples[0]
