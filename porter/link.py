@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from porter import built
+from porter.build_defines import BuildDefines
 from porter.model import Kernel, Live
 from porter.parse import Parsed, cmake_includes
 from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
@@ -53,6 +54,7 @@ class Index:
         cmake = [(path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake"]
         self.dead_cmake = cmake_includes.dead(cmake)
         self.dead_cmake_functions = cmake_includes.dead_functions(cmake, self.dead_cmake)
+        self.build_defines = BuildDefines(self.files, self.dead_cmake, self.macros.keys())
         self.shims = {
             name: frozenset(path for path, m in found if m.live is not Live.NO and m.nvidia is Live.NO)
             for name, found in self.macros.items()
@@ -193,9 +195,11 @@ class Index:
         tested = {fact.name for fact in parsed.facts if fact.kind == "macro_test"}
         imported = self.imported(tested - own, parsed.file.path)
         given = {name: value for name, value in self.given.items() if name in tested}
-        if not given and not any(imported.values()):
+        sure, some = self.build_defines.seen_from(parsed.file.path, tested - given.keys())
+        if not (given or sure or some or any(imported.values())):
             return
-        guards = guards_of(parsed.file.data, parsed.file.path, given, imported)
+        guards = guards_of(parsed.file.data, parsed.file.path, given, imported, sure=sure, some=some)
+        parsed.extra["given"] = frozenset((*given, *sure))
         parsed.guards = guards
         parsed.facts = [msgspec.structs.replace(fact, live=guards.at(fact.span.line)) for fact in parsed.facts]
 

@@ -86,12 +86,13 @@ class Launch(msgspec.Struct, frozen=True, gc=False):
 
 
 class Flag(msgspec.Struct, frozen=True, gc=False):
-    """A -D of a build file, or the flag for unsafe floating-point atomics."""
+    """A -D or -U of a build file, or the flag for unsafe floating-point atomics; ``everywhere``: all targets get it."""
 
     name: str
     text: str
     line: int
     live: Live = Live.UNKNOWN
+    everywhere: bool = False
 
 
 class Survey(msgspec.Struct, frozen=True):
@@ -114,7 +115,7 @@ def survey(parsed: Parsed) -> Survey:
     """Gather a file's survey from its parse."""
     path, kind = parsed.file.path, parsed.file.kind
     if kind not in CXX_KINDS:
-        flags = tuple(flag for fact in parsed.facts if fact.kind == "compile_flag" and (flag := _flag(fact)) is not None)
+        flags = tuple(flag for fact in parsed.facts if fact.kind == "compile_flag" and (flag := _flag(fact, parsed)) is not None)
         inner = [survey(one) for one in parsed.embedded]
         launches = tuple(one for s in inner for one in s.launches)
         extra = parsed.extra
@@ -140,12 +141,13 @@ def _skipped_includes(parsed: Parsed) -> tuple[str, ...]:
     return tuple(sorted({fact.name for fact in included} - read))[:MAX_ENTRIES]
 
 
-def _flag(fact: Fact) -> Flag | None:
+def _flag(fact: Fact, parsed: Parsed) -> Flag | None:
     text = fact.name.strip("\"' ")
-    if text == _UNSAFE_ATOMICS:
+    if text == _UNSAFE_ATOMICS or text.startswith("-U"):
         return Flag(text, "1", fact.span.line, fact.live)
     match = _FLAG.match(text)
-    return Flag(match.group(1), (match.group(2) or "1").strip("\"'"), fact.span.line, fact.live) if match else None
+    whole = fact.span.line in parsed.extra.get("whole_build_lines", ())
+    return Flag(match.group(1), (match.group(2) or "1").strip("\"'"), fact.span.line, fact.live, whole) if match else None
 
 
 def _macro(fact: Fact, guards: Any) -> Macro:

@@ -42,10 +42,24 @@ def parse(file: SourceFile) -> Parsed:
         _read(sheet, command, live)
     _reads(sheet, listed)
     sheet.parsed.extra["sources"] = cmake_sources.of(listed, lives(listed), sheet.file.path)
+    sheet.parsed.extra["whole_build_lines"] = _whole_build(sheet, listed)
     sheet.parsed.extra["cuda_sources"] = any(text.endswith(".cu") for command in listed for text in command.texts())
     sheet.parsed.extra["cmake_includes"] = cmake_includes.of(listed, sheet.file.path)
     sheet.parsed.extra["cmake_functions"] = cmake_includes.functions(listed, sheet.line)
     return sheet.parsed
+
+
+def _whole_build(sheet: Sheet, listed: list[Command]) -> frozenset[int]:
+    """Lines of the root file's defines for all targets: outside functions, and without generator expressions."""
+    if sheet.file.path != "CMakeLists.txt":
+        return frozenset()
+    found: set[int] = set()
+    inside = 0
+    for command in listed:
+        inside += (command.name in ("function", "macro")) - (command.name in ("endfunction", "endmacro"))
+        if command.name in ("add_definitions", "add_compile_definitions") and not inside and not any("$<" in t for t in command.texts()):
+            found.update(sheet.line(argument.start) for argument in command.arguments)
+    return frozenset(found)
 
 
 def _reads(sheet: Sheet, listed: list[Command]) -> None:

@@ -235,16 +235,25 @@ def guards_of(
     given: Mapping[str, str] | None = None,
     imported: Mapping[str, Mapping[str, tuple[str, str]]] | None = None,
     masked: bytes | None = None,
+    sure: Mapping[str, str] | None = None,
+    some: Mapping[str, str] | None = None,
 ) -> SourceGuards:
     """The guards of a text. ``given`` are -D macros of both builds; ``imported`` are macros of included files, by vendor,
-    as name -> (yes, no or unknown; text)."""
+    as name -> (yes, no or unknown; text). ``sure`` are -D macros of every build for AMD, ``some`` of one of its targets."""
     lines = directives(mask(data) if masked is None else masked)
     if not any(directive.word in _OPENERS for directive in lines):
         return SourceGuards()
+    always, around = given or {}, imported or {}
     passes = passes_of(path)
     states = []
     for run in passes:
-        states.append(run_pass(lines, Preprocessor(run, given or {}, (imported or {}).get(run.vendor, {}))))
+        known = {**(sure or {}), **always} if run.vendor == AMD else always
+        states.append(run_pass(lines, Preprocessor(run, known, around.get(run.vendor, {}))))
+    for run in passes if some else ():
+        if run.vendor == AMD:  # the target with the macros: a line is dead only where it is dead without them too
+            passes = (*passes, run)
+            others = {name: found for name, found in around.get(AMD, {}).items() if name not in (some or {})}
+            states.append(run_pass(lines, Preprocessor(run, {**(some or {}), **(sure or {}), **always}, others)))
     return _regions(lines, passes, states, data.count(b"\n") + 1)
 
 

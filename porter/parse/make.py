@@ -17,6 +17,8 @@ _VARIABLE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]")
 _OF_INTEREST = re.compile(r"\w*(?:CUDA|NVCC|NCCL|CUDNN|TENSORRT|CUBLAS|GENCODE|SM_?ARCH)\w*")
 _NVCC = re.compile(r"(?:^|[\s/(=])nvcc(?:$|[\s)])")
 _SHELL = re.compile(r"\$\(shell\b")
+_TOP = frozenset(("Makefile", "makefile", "GNUmakefile"))
+_OTHER_FLAGS = re.compile(r"\w*(?:CXX|NV|CUDA|HIP|CPP)\w*FLAGS\w*")
 
 
 def parse(file: SourceFile) -> Parsed:
@@ -27,6 +29,7 @@ def parse(file: SourceFile) -> Parsed:
     nvcc = any(_NVCC.search(line) for _, line in lines)
     nest = Nest()
     known: dict[str, str] = {}
+    whole: set[int] = set()
     for start, line in lines:
         test = _TEST.match(line) if not line.startswith("\t") else None
         if test:
@@ -40,11 +43,15 @@ def parse(file: SourceFile) -> Parsed:
             continue
         match = _ASSIGN.match(line) or (_ASSIGN.match(line, line.index(":") + 1) if ":" in line else None)
         if match:
+            if match[1] == "CFLAGS" and match.pos == 0:
+                whole.update(range(sheet.line(start), sheet.line(start + len(line)) + 1))
             _variable(sheet, text, start, match, live, nvcc)
             if live is not Live.NO and len(match[2]) < 400:
                 known[match[1]] = match[2].split("#")[0].strip()
         elif ";" in line and ":" in line:
             _recipe(sheet, text, start + line.index(";") + 1, start + len(line), live, known)
+    if file.path in _TOP and not any(_OTHER_FLAGS.fullmatch(name) for name in known):
+        sheet.parsed.extra["whole_build_lines"] = frozenset(whole)
     return sheet.parsed
 
 
