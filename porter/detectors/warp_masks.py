@@ -20,6 +20,7 @@ from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
 FULL = 0xFFFFFFFF
+TAKES_32_BITS = "gfx1250"  # the one target whose device pass accepts a 4-byte mask, in the newest headers
 MASKED = frozenset(name for name in (*SHUFFLES, *VOTES) if name.endswith("_sync")) | {"__syncwarp"}
 
 
@@ -27,6 +28,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     """Hits of sync-mask-32bit and partial-sync-mask."""
     program = program_of(parsed, index)
     own = _own_macros(program)
+    strict = None if TAKES_32_BITS not in config.targets else tuple(t for t in config.targets if t != TAKES_32_BITS)
     for env in program.envs:
         for event in env.function.events:
             for root in (event.target, event.value, *event.extents):
@@ -34,7 +36,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
                     continue
                 for part in walk(root):
                     if part.kind == "call" and part.args and part.name in MASKED:
-                        found = _judge(env, part, event, parsed.file.path)
+                        found = _judge(env, part, event, parsed.file.path, strict)
                         yield from (msgspec.structs.replace(hit, live=Live.NO) for hit in found) if part.name in own else found
 
 
@@ -50,7 +52,7 @@ def _own_macros(program: Program) -> frozenset[str]:
     return frozenset(found & MASKED)
 
 
-def _judge(env: Env, call: Expr, event: Event, path: str) -> Iterator[Hit]:
+def _judge(env: Env, call: Expr, event: Event, path: str, strict: tuple[str, ...] | None) -> Iterator[Hit]:
     mask = call.args[0]
     value = env.value(mask)
     source, related = _source(env, mask, path)
@@ -59,7 +61,8 @@ def _judge(env: Env, call: Expr, event: Event, path: str) -> Iterator[Hit]:
         line = _part_of_a_wave(env, event)
         if line and value.kind == "const":
             message += f"; by line {line} only part of a wave gets here, so 64 ones would name lanes that do not"
-        yield Hit("sync-mask-32bit", call.span, message, subject=_subject(mask, value), confidence=Confidence.HIGH, related=related)
+        subject = _subject(mask, value)
+        yield Hit("sync-mask-32bit", call.span, message, subject, confidence=Confidence.HIGH, targets=strict, related=related)
     if value.kind == "const" and value.num is not None and value.num & FULL not in (FULL, 0) and call.name != "__syncwarp":
         yield Hit(
             "partial-sync-mask", call.span, f"{call.name} with mask {mask.op or hex(value.num)}", subject=env.function.name,
