@@ -84,6 +84,8 @@ def scan(
     """Scan a repository or a file, and write the report (porter-report.html when no --output is given)."""
     from porter import settings
 
+    if not path:
+        raise ConfigError("PATH is empty", "a dot means this folder")
     wanted = _pairs(formats, outputs)
     if options["fail_on_new"] and not options["baseline"]:
         raise ConfigError("--fail-on-new needs --baseline", "without one every finding is new: --fail-on")

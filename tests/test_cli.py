@@ -69,6 +69,7 @@ def test_statuses_of_fail_on_and_strict(tmp_path: Path) -> None:
     "args",
     [
         ["scan", "/no/such/place"],
+        ["scan", ""],
         ["scan", ".", "--target", "sm_90"],
         ["scan", ".", "--target", ","],
         ["scan", ".", "--rocm", "8.0"],

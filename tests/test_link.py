@@ -166,3 +166,10 @@ def test_functions_that_are_one_return_say_what() -> None:
     index = index_of({"warp.cuh": "constexpr int WarpThreads() { return 32; }\nint two(int a) { a += 1; return a; }\n"})
     assert index.function("dh::WarpThreads", "warp.cuh").returns == "32"  # type: ignore[union-attr]
     assert index.function("two", "warp.cuh").returns == ""  # type: ignore[union-attr]
+
+
+def test_captured_nodes_come_in_the_order_of_their_places() -> None:
+    text = b"".join(b"__device__ int f%d(int x) { return __shfl_sync(0xffffffff, x, %d); }\n" % (n % 7, n) for n in range(200))
+    captured = cuda.parse(SourceFile("k.cu", "cuda", text)).extra["captured"]
+    starts = [node.start_byte for node in captured.all("function")]
+    assert len(starts) == 200 and starts == sorted(starts)

@@ -15,6 +15,7 @@ from porter.flow.expr import Expr, Origin, build
 from porter.flow.function import Reader, named_type, type_of
 from porter.model import Span
 from porter.parse import Parsed
+from porter.parse.cuda_facts import in_order
 
 QUERY = """
 (function_definition) @function
@@ -90,7 +91,7 @@ def _make(parsed: Parsed) -> Unit:
     if parsed.tree is None:
         return Unit(parsed, (), {}, (), ())
     at = Origin(parsed.file.data)
-    captures = tree_sitter.QueryCursor(_query()).captures(parsed.tree.root_node)
+    captures = in_order(tree_sitter.QueryCursor(_query()).captures(parsed.tree.root_node))
     named = [node for node in captures.get("alias", ()) if node.parent is not None and node.parent.type in PLAIN_SCOPES]
     aliases = tuple(alias for node in named if (alias := named_type(node, at, b"cub")) is not None)
     functions = _functions(captures.get("function", []), at, {name.encode() for name, _ in aliases})

@@ -102,9 +102,14 @@ class Captured:
         return self.text[node.start_byte : node.end_byte]
 
 
+def in_order(captures: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Captured nodes by place: tree-sitter promises no order, and the order decides which definition of a name comes first."""
+    return {name: sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)) for name, nodes in captures.items()}
+
+
 def capture(tree: Any, text: bytes, place: Place | None = None) -> Captured:
     """Run the query over a tree."""
-    found = tree_sitter.QueryCursor(query()).captures(tree.root_node)
+    found = in_order(tree_sitter.QueryCursor(query()).captures(tree.root_node))
     out = Captured(text, found, place or Place())
     for node in out.all("declared"):
         name = _declared_name(node)
