@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import resource
@@ -19,6 +20,7 @@ CHUNK_FILES = 64
 SILENCE_SECONDS = 120.0  # no chunk finished for so long: a worker hangs
 ALONE_SECONDS = 60.0
 PARENT_SECONDS = 1.0  # between two looks whether the parent still lives
+GC_THRESHOLDS = (200_000, 20, 20)
 MEMORY_BYTES = 6 * 2**30
 WINDOW = 3  # bundles a worker that are handed out ahead; what a broken pool held is run again, file by file
 
@@ -43,6 +45,8 @@ def _start(parent: int, make: Callable[..., Any], args: tuple[Any, ...]) -> None
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if hard < 0 else min(MEMORY_BYTES, hard), hard))
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
     _STATE["object"] = make(*args)
+    gc.freeze()  # the rules live as long as the worker; what a file leaves behind is seldom a cycle
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 def _leave_with(parent: int) -> None:
