@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import re
-import signal
 import subprocess
 import tempfile
-import threading
 from pathlib import Path
 
+from porter import bounded
 from porter.hipify.choices import Options
 
 PROGRAM = "hipify-perl"
@@ -93,36 +92,8 @@ def run(program: Path, path: str, data: bytes, timeout: float, options: tuple[st
 
 
 def limited(command: list[str], folder: str, timeout: float, limit: int) -> tuple[bytes, int | None]:
-    """Output, at most ``limit`` bytes and one more, and exit status; None for a status when the time was over."""
+    """Output and exit status, as bounded.run gives them; raises PerlFailed for a program that cannot be started."""
     try:
-        process = subprocess.Popen(
-            command, cwd=folder, env=_FIXED_ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+        return bounded.run(command, Path(folder), _FIXED_ENVIRONMENT, timeout, limit)
     except OSError as error:
         raise PerlFailed(f"cannot be started: {error.strerror}") from error
-    late = threading.Event()
-
-    def stop() -> None:
-        late.set()
-        _kill(process)
-
-    timer = threading.Timer(timeout, stop)
-    timer.start()
-    try:
-        with process:
-            output = process.stdout.read(limit + 1) if process.stdout else b""
-            if len(output) > limit:
-                _kill(process)
-            code = process.wait()
-    finally:
-        timer.cancel()
-    return output, None if late.is_set() else code
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends the program and everything that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (OSError, AttributeError):
-        process.kill()

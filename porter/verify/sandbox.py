@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+
+from porter import bounded
 
 MEMORY = 4 << 30  # bytes of address space
 FILE_SIZE = 256 << 20  # bytes that the program may write to one file
@@ -45,39 +44,12 @@ def run(command: Sequence[str], folder: Path, timeout: float, environment: Mappi
     settings = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TMPDIR": str(folder), "HOME": str(folder), **(environment or {})}
     wrapped = [sys.executable, "-I", "-S", "-c", _LIMITS, str(int(timeout) + 1), str(MEMORY), str(FILE_SIZE), *command]
     try:
-        process = subprocess.Popen(
-            wrapped, cwd=folder, env=settings, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )  # fmt: skip
+        data, code = bounded.run(wrapped, folder, settings, timeout, OUTPUT, subprocess.STDOUT)
     except OSError as error:
         return Outcome("", None, f"cannot be started: {error.strerror}")
-    late = threading.Event()
-
-    def stop() -> None:
-        late.set()
-        _kill(process)
-
-    timer = threading.Timer(timeout, stop)
-    timer.start()
-    try:
-        with process:
-            data = process.stdout.read(OUTPUT + 1) if process.stdout else b""
-            if len(data) > OUTPUT:
-                _kill(process)
-            code = process.wait()
-    finally:
-        timer.cancel()
     text = data[:OUTPUT].decode("utf-8", "replace")
-    if late.is_set():
+    if code is None:
         return Outcome(text, None, f"stopped after {timeout:g} s")
     if len(data) > OUTPUT:
         return Outcome(text, None, f"wrote more than {OUTPUT >> 20} MiB of messages")
     return Outcome(text, code)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends the program and everything that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except OSError:
-        process.kill()
