@@ -15,7 +15,7 @@ from porter.flow.expr import Expr, Origin, build
 from porter.flow.function import Reader, named_type, type_of
 from porter.model import Span
 from porter.parse import Parsed
-from porter.parse.cuda_facts import in_order
+from porter.parse.cuda_query import in_order
 
 QUERY = """
 (function_definition) @function

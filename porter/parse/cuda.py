@@ -13,7 +13,8 @@ import tree_sitter
 from porter.model import Fact, Live, Problem, SourceFile, Span
 from porter.parse import Parsed, cuda_branches, cuda_lex, cuda_repair, ptx
 from porter.parse.cuda_context import contexts, functions
-from porter.parse.cuda_facts import Captured, Place, capture, language, text_of, to_facts, uses
+from porter.parse.cuda_facts import Captured, Place, capture, text_of, to_facts, uses
+from porter.parse.cuda_query import language
 from porter.parse.guards import SourceGuards, guards_of
 
 MAX_NESTING = 2000

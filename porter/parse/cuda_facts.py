@@ -10,59 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import tree_sitter
-import tree_sitter_cuda
 
 from porter.model import Fact, Span
+from porter.parse.cuda_query import in_order, query
 
 MAX_TEXT = 400  # bytes of an argument or a name that a fact keeps
 MAX_ARGS = 64
 
-_QUERY = """
-(preproc_include path: (_) @include)
-(preproc_def) @define
-(preproc_function_def) @define
-(preproc_call) @directive
-(call_expression) @call
-(qualified_identifier) @qualified
-(type_identifier) @type
-(identifier) @identifier
-(field_identifier) @field
-(function_definition) @function
-(lambda_expression) @function
-(parameter_declaration declarator: (_) @declared)
-(optional_parameter_declaration declarator: (_) @declared)
-(init_declarator declarator: (_) @declared)
-(declaration declarator: (identifier) @declared)
-(declaration declarator: (array_declarator) @declared)
-(namespace_alias_definition) @alias
-(init_declarator) @initialised
-(declaration (type_qualifier) declarator: (init_declarator)) @constant
-(field_declaration (type_qualifier) default_value: (_)) @constant
-(enumerator_list) @enumerator_list
-(ERROR) @error
-"""
 _AXES = frozenset((b"x", b"y", b"z", b"w"))
 _SPACE = re.compile(r"\s+")
 _CHAIN = re.compile(r"[\w:]+(?:(?:\.|->)\w+)*")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _WORD = re.compile(rb"\w+")
 _SKIPPED_PARENTS = frozenset(("preproc_def", "preproc_function_def", "preproc_params", "preproc_ifdef", "namespace_alias_definition"))
-
-
-@cache
-def language() -> Any:
-    """The CUDA grammar."""
-    return tree_sitter.Language(tree_sitter_cuda.language())
-
-
-@cache
-def query() -> Any:
-    """The one query behind all facts."""
-    return tree_sitter.Query(language(), _QUERY)
 
 
 @dataclass
@@ -100,11 +63,6 @@ class Captured:
     def slice(self, node: Any) -> bytes:
         """Source of a node."""
         return self.text[node.start_byte : node.end_byte]
-
-
-def in_order(captures: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Captured nodes by place: tree-sitter promises no order, and the order decides which definition of a name comes first."""
-    return {name: sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)) for name, nodes in captures.items()}
 
 
 def capture(tree: Any, text: bytes, place: Place | None = None) -> Captured:

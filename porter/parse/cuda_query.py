@@ -1,0 +1,51 @@
+"""The CUDA grammar and the one query behind all facts of a C++ syntax tree."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import tree_sitter
+import tree_sitter_cuda
+
+_QUERY = """
+(preproc_include path: (_) @include)
+(preproc_def) @define
+(preproc_function_def) @define
+(preproc_call) @directive
+(call_expression) @call
+(qualified_identifier) @qualified
+(type_identifier) @type
+(identifier) @identifier
+(field_identifier) @field
+(function_definition) @function
+(lambda_expression) @function
+(parameter_declaration declarator: (_) @declared)
+(optional_parameter_declaration declarator: (_) @declared)
+(init_declarator declarator: (_) @declared)
+(declaration declarator: (identifier) @declared)
+(declaration declarator: (array_declarator) @declared)
+(namespace_alias_definition) @alias
+(init_declarator) @initialised
+(declaration (type_qualifier) declarator: (init_declarator)) @constant
+(field_declaration (type_qualifier) default_value: (_)) @constant
+(enumerator_list) @enumerator_list
+(ERROR) @error
+"""
+
+
+@cache
+def language() -> Any:
+    """The CUDA grammar."""
+    return tree_sitter.Language(tree_sitter_cuda.language())
+
+
+@cache
+def query() -> Any:
+    """The one query behind all facts."""
+    return tree_sitter.Query(language(), _QUERY)
+
+
+def in_order(captures: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Captured nodes by place: tree-sitter promises no order, and the order decides which definition of a name comes first."""
+    return {name: sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)) for name, nodes in captures.items()}
