@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from porter.config import Config
 from porter.model import Fact, Hit, Live, Problem, Span
 from porter.parse import Parsed
@@ -142,16 +144,17 @@ def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:
             key = (rule, fact.span.line)
             if key not in best and (rule, int(fact.detail.get("statement", 0))) not in best:
                 optional = fact.kind == "py_import" and "optional" in fact.detail
-                best[key] = Hit(rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed), optional=optional)
+                best[key] = Hit(
+                    rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed), optional=optional,
+                    fact_kind=fact.kind, fact_name=fact.name,
+                )  # fmt: skip
     return list(best.values())
 
 
 def _with_live(hit: Hit, parsed: Parsed) -> Hit:
     if hit.live is not Live.UNKNOWN:
         return hit
-    return Hit(
-        hit.rule, hit.span, hit.message, hit.subject, hit.group, parsed.live(hit.span.line), hit.confidence, hit.targets, hit.related
-    )
+    return msgspec.structs.replace(hit, live=parsed.live(hit.span.line))
 
 
 def _live(fact: Fact, parsed: Parsed) -> Live:

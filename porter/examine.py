@@ -75,6 +75,8 @@ class Auditor:
         self.matcher = detect.Matcher(ruleset)
         self.detectors = detect.load_detectors(ruleset)
         self.python_words = words_of(ruleset.rules.values())
+        headers = {glob.split("*")[0] for rule in ruleset.rules.values() for glob in rule.match.get("include", ())}
+        self.include_words = tuple(sorted(name.encode() for name in headers if len(name) > 3))
         self.aliases = _aliases(self.index)
         self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
 
@@ -153,16 +155,7 @@ class Auditor:
 
     def _cxx_matters(self, source: SourceFile) -> bool:
         """A C++ file without any CUDA sign is only read when it names something that a rule knows."""
-        words = self._include_words()
-        return any(word in source.data for word in words)
-
-    def _include_words(self) -> tuple[bytes, ...]:
-        cached: tuple[bytes, ...] | None = getattr(self, "_words", None)
-        if cached is None:
-            names = {p.split("*")[0] for r in self.ruleset.rules.values() for p in r.match.get("include", ())}
-            cached = tuple(sorted(name.encode() for name in names if len(name) > 3))
-            self._words = cached
-        return cached
+        return any(word in source.data for word in self.include_words)
 
     def _kernels(self, parsed: Parsed, hits: list[Hit]) -> tuple[Kernel, ...]:
         if parsed.file.kind != "cuda" or parsed.file.origin is Origin.AMD:

@@ -20,7 +20,7 @@ PYTHON_KINDS = frozenset({"python", "cython", "notebook"})
 CODE_KINDS = PYTHON_KINDS | {"cuda", "cxx"}
 VENDOR_TESTS = "python_vendor_tests"  # the detector
 SCRIPT_KINDS = frozenset({"shell", "yaml", "docker", "requirements", "conda", "jenkins"})
-DEPENDS = "depends on "  # how detect.py words a requirement
+DEPENDENCIES = frozenset({"requirement", "conda_package"})  # kinds of fact
 OTHER_HARDWARE = re.compile(r"(?<![a-z0-9])(?:cpu|xpu|tpu|hpu|npu|ppc64le|s390x|riscv64|neuron|openvino|gaudi)(?![a-z0-9])")
 TESTS = re.compile(r"(\A|/)(tests?|testing|unit_tests|benchmarks?)/")
 
@@ -64,7 +64,7 @@ def _off_the_amd_path(rule: Rule, hit: Hit, one: Examined, unused: frozenset[str
         return True
     if rule.id in unused and one.kind not in CODE_KINDS:
         return True
-    if hit.message.startswith(DEPENDS):
+    if hit.fact_kind in DEPENDENCIES:
         return rule.id in unused
     if one.kind in PYTHON_KINDS and one.amd_signs and rule.category in ("build", "environment"):
         return True
@@ -83,7 +83,7 @@ def _unused_libraries(examined: list[Examined], ruleset: RuleSet, off_path: froz
     for one in examined:
         for hit in one.hits if one.kind in CODE_KINDS else ():
             rule = ruleset.rules[hit.rule]
-            if rule.category == "cuda-only-library" and not rule.is_insight and not hit.message.startswith(DEPENDS):
+            if rule.category == "cuda-only-library" and not rule.is_insight and hit.fact_kind not in DEPENDENCIES:
                 off = hit.live is Live.NO or hit.optional or one.path in off_path or _off_the_amd_path(rule, hit, one)
                 used[rule.id] = used.get(rule.id, False) or not off
     return frozenset(rule for rule, matters in used.items() if not matters)

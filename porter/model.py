@@ -108,7 +108,7 @@ class Hit(msgspec.Struct, frozen=True):
     ``message`` completes the rule's title; ``subject`` is the thing found (a package, a constant, an opcode) and findings
     of one rule with one subject are settled by one decision; ``group`` overrides that key. ``optional`` says that the
     program goes on without the thing: an import in a try that forgives. ``unread`` says why the build for AMD leaves the
-    place out where no port did.
+    place out where no port did. ``fact_kind`` and ``fact_name`` are those of the fact behind it, where there is one.
     """
 
     rule: str
@@ -122,6 +122,8 @@ class Hit(msgspec.Struct, frozen=True):
     related: tuple[Related, ...] = ()
     optional: bool = False
     unread: str = ""
+    fact_kind: str = ""
+    fact_name: str = ""
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -62,8 +62,7 @@ def _needs_nvidia(one: Examined, ruleset: RuleSet) -> bool:
     for hit in one.hits:
         rule = ruleset.rules[hit.rule]
         if rule.category == "cuda-only-library" and rule.severity >= Severity.MAJOR and hit.live is not Live.NO:
-            verb, _, header = hit.message.partition(" ")
-            entry = api.lookup(header)
-            if verb == "includes" and (entry is None or not entry.hip):
+            entry = api.lookup(hit.fact_name)
+            if hit.fact_kind == "include" and (entry is None or not entry.hip):
                 return True
     return False

@@ -155,7 +155,7 @@ def test_without_a_compiler_a_file_parses_at_most(tmp_path: Path) -> None:
     assert fallback.parses(b"int x;\n") and not fallback.parses(b"int x")
 
 
-@pytest.mark.parametrize("read", [". /etc/passwd", ". ./../../../../../etc/passwd", ".. /root/key"])
+@pytest.mark.parametrize("read", [". /etc/passwd", ". ./../../../../../etc/passwd", ".. /etc/shadow"])
 def test_a_message_that_could_quote_a_file_outside_is_not_shown(tmp_path: Path, read: str) -> None:
     body = f"print({read!r}); print(f\"{{unit}}:1:1: error: unknown type name 'root' [Semantic Issue]\"); sys.exit(1)\n"
     root = project_of(tmp_path, a_cu='#include "/etc/passwd"\n')

@@ -65,7 +65,7 @@ def _same_name_builds(kind: str, needs: list[Fact], indexes: list[Fact]) -> Iter
         name = names.get(fact.name)
         served = for_cpu or elsewhere(fact) or NOT_CUDA_TAG.search(_said(fact)) or _for_amd(fact)
         if name and not served and "and-cuda" not in fact.detail.get("extras", ""):
-            yield Hit(name, fact.span, _depends(fact), name, live=fact.live)
+            yield Hit(name, fact.span, _depends(fact), name, live=fact.live, fact_kind=fact.kind)
 
 
 def _amd_names(kind: str, needs: list[Fact], indexes: list[Fact]) -> Iterator[Hit]:
@@ -75,7 +75,7 @@ def _amd_names(kind: str, needs: list[Fact], indexes: list[Fact]) -> Iterator[Hi
         rule = next((rule for rule, names in AMD_NAMES if names.match(fact.name)), "")
         served = from_amd(fact) or AMD_INDEX.search(fact.detail.get("url", "")) or _for_amd(fact) or _transitive(fact)
         if rule and fact.kind == "requirement" and not served:
-            yield Hit(rule, fact.span, _depends(fact), fact.name, rule, live=fact.live)
+            yield Hit(rule, fact.span, _depends(fact), fact.name, rule, live=fact.live, fact_kind=fact.kind)
 
 
 def _index_test(kind: str, indexes: list[Fact], wanted: re.Pattern[str]) -> Callable[[Fact], bool]:
@@ -96,7 +96,7 @@ def _tagged(needs: list[Fact]) -> Iterator[Hit]:
     for fact in needs:
         said = _said(fact)
         if CUDA_TAG.search(said):
-            yield Hit("cuda-local-version", fact.span, _depends(fact), fact.name, "cuda-local-version", live=fact.live)
+            yield Hit("cuda-local-version", fact.span, _depends(fact), fact.name, "cuda-local-version", live=fact.live, fact_kind=fact.kind)
         if fact.name == "apex" and APEX_URL.search(said):
             yield Hit("apex-repository", fact.span, "installs apex from NVIDIA's repository", "apex", live=fact.live)
 
@@ -108,7 +108,7 @@ def _extras(needs: list[Fact]) -> Iterator[Hit]:
         for rule, package, extra in EXTRAS:
             found = next((name for name in extras if extra.match(name)), "") if package.match(fact.name) else ""
             if found:
-                yield Hit(rule, fact.span, f"depends on {fact.name}[{found}]", fact.name, live=fact.live)
+                yield Hit(rule, fact.span, f"depends on {fact.name}[{found}]", fact.name, live=fact.live, fact_kind=fact.kind)
 
 
 def _runtime_wheels(path: str, needs: list[Fact]) -> Iterator[Hit]:

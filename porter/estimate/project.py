@@ -16,7 +16,6 @@ MOST_KERNELS = 20  # past that a harness is shared between kernels
 CI_RUNNER = Hours(4, 16, 60)
 BUILD_SYSTEMS = {"cmake": Hours(2, 8, 24), "make": Hours(0.5, 2, 8), "bazel": Hours(8, 24, 80), "meson": Hours(2, 8, 24)}
 CI_FILES = (".github/workflows/", ".gitlab-ci", ".circleci/", ".buildkite/", "Jenkinsfile", "azure-pipelines", ".travis.yml")
-CODE_CATEGORIES = frozenset({"warp-size", "inline-ptx", "unsupported-api", "unsupported-feature", "arch-guard", "cuda-only-library"})
 
 
 def lines(findings: Sequence[Finding], own: Sequence[Examined]) -> list[EffortLine]:
