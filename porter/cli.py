@@ -1,32 +1,65 @@
-"""The command line: options to Config, report to file, error to exit status. The only module that prints or asks the environment."""
+"""The command line: finds the command, turns errors into one line and a status; commands are loaded when asked for.
+
+Only this module and the ``cli_*`` modules print, read the clock or ask the environment.
+"""
 
 from __future__ import annotations
 
-import datetime
 import os
-import shutil
 import sys
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 import click
 
 from porter import __version__
-from porter.config import DEFAULT_TARGETS, Config, check_targets
-from porter.errors import ConfigError, PorterError
+from porter.errors import PorterError
 
-if TYPE_CHECKING:
-    from porter.settings import Settings
-
-FORMATS = ("terminal", "html", "json", "sarif", "markdown", "csv", "gitlab", "junit")
-SEVERITIES = ("info", "minor", "major", "blocker")
-DONE, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
+DONE, USAGE = 0, 2
 INTERRUPTED = 130
+
+# Where each command lives, and what `porter --help` says of it without loading it.
+COMMANDS = {
+    "diff": (
+        "porter.cli_diff:diff",
+        "Compare two JSON reports: new, fixed and unchanged findings, matched by content, and the hours before and after.",
+    ),
+    "doctor": ("porter.cli_tools:doctor", "Say which tools are here, what each adds to a report, and how to get the others."),
+    "explain": ("porter.cli_hipify:explain", "Explain a rule, a CUDA name, a Python package or a PTX opcode."),
+    "hipify": (
+        "porter.cli_hipify:hipify",
+        "Translate CUDA to HIP: one FILE to standard output, a folder with --output, --diff or --in-place.",
+    ),
+    "rules": ("porter.cli_rules:rules", "List, test, document and add rules."),
+    "scan": ("porter.cli_scan:scan", "Scan a repository or a file, and write the report (porter-report.html when no --output is given)."),
+    "shim": ("porter.cli_tools:shim", "Write a header that compiles for both vendors, with exactly the CUDA names that this code uses."),
+    "size": (
+        "porter.cli_size:size",
+        "Size a model: a config.json, a repository that serves models, or --params and the sizes of its cache.",
+    ),
+    "verify": (
+        "porter.cli_tools:verify",
+        "Translate, and ask the compilers of this machine: how far every file comes, and which finding predicted each error.",
+    ),
+}
 
 
 class _Group(click.Group):
-    """Turns porter's own errors into one line, a hint and a status."""
+    """Loads a command when it is asked for, and turns porter's own errors into one line, a hint and a status."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -55,237 +88,3 @@ def _fail(message: str, hint: str = "") -> None:
 @click.version_option(__version__, prog_name="porter")
 def main() -> None:
     """Audits a CUDA code base and says, line by line, what it takes to run it on AMD GPUs."""
-
-
-@main.command()
-@click.argument("path", type=click.Path())
-@click.option("--target", default="", show_default=",".join(DEFAULT_TARGETS), help="GPU targets, separated by commas.")
-@click.option("--rocm", default="", help="ROCm version to port to; default: the newest that porter knows.")
-@click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Report format; may be repeated with --output.")
-@click.option("--output", "outputs", multiple=True, help="Report file, - for standard output; its ending gives the format.")
-@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 when a finding has this severity or a higher one.")
-@click.option("--baseline", default="", metavar="REV|FILE", help="Compare with a git revision of PATH, or with a saved JSON report.")
-@click.option("--fail-on-new", type=click.Choice(SEVERITIES), help="As --fail-on, for findings that the baseline does not have.")
-@click.option("--strict", is_flag=True, help="Exit with 3 when something could not be read in full.")
-@click.option("--exclude", multiple=True, help="Leave out what matches this .gitignore pattern; may be repeated.")
-@click.option("--include-vendored", is_flag=True, help="Count third-party and machine-made code too.")
-@click.option("--define", "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Preprocessor macro of the build for AMD.")
-@click.option("--rules", "rules_dirs", multiple=True, type=click.Path(), help="Folder with rules of your own; may be repeated.")
-@click.option("--hipify", "hipify_path", default="", help="Path of hipify-perl; default: looked for, built-in engine where absent.")
-@click.option("--config", "settings_file", default="", help="Settings file; default: porter.toml or pyproject.toml in PATH.")
-@click.option("--no-config", is_flag=True, help="Do not read settings from PATH.")
-@click.option("--require-reason", is_flag=True, help="A suppression without a reason does not count.")
-@click.option("--no-cache", is_flag=True, help="Accepted for scripts: porter keeps no cache yet.")
-@click.option("--jobs", type=click.IntRange(0, 256), default=None, help="Worker processes; 0 runs all in this process.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no summary on the terminal.")
-def scan(
-    path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on: str | None, strict: bool, quiet: bool, **options: Any
-) -> None:
-    """Scan a repository or a file, and write the report (porter-report.html when no --output is given)."""
-    from porter import settings
-
-    if not path:
-        raise ConfigError("PATH is empty", "a dot means this folder")
-    wanted = _pairs(formats, outputs)
-    if options["fail_on_new"] and not options["baseline"]:
-        raise ConfigError("--fail-on-new needs --baseline", "without one every finding is new: --fail-on")
-    named = Path(options["settings_file"]) if options["settings_file"] else None
-    config = _config(options, settings.load(Path(path), named, not options["no_config"]))
-    progress, stop = _progress(quiet)
-    try:
-        report = _audited(Path(path), config, options["baseline"], progress)
-    finally:
-        stop()
-    _deliver(report, wanted, quiet)
-    if strict and not report.complete:
-        raise SystemExit(INCOMPLETE)
-    if _fails(report.findings, fail_on) or _fails((f for f in report.findings if f.state == "new"), options["fail_on_new"]):
-        raise SystemExit(FOUND)
-
-
-def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str, int, int], None]) -> Any:
-    """The report, held against the baseline where there is one; what cannot be a baseline is refused before the scan."""
-    from porter import pipeline
-    from porter.baseline import Source, against
-
-    if not baseline:
-        return pipeline.audit(root, config, progress, _command())
-    source = Source(baseline, root, shutil.which("git") or "")
-    try:
-        report = pipeline.audit(root, config, progress, _command())
-        return against(report, source, config, lambda where, how: pipeline.audit(where, how, progress))
-    finally:
-        source.close()
-
-
-def _fails(findings: Iterable[Any], severity: str | None) -> bool:
-    return severity is not None and any(finding.severity.rank >= SEVERITIES.index(severity) for finding in findings)
-
-
-def _pairs(formats: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[str, str]]:
-    """(format, file) for every report asked for; raises ConfigError where one does not tell the other."""
-    if not formats and not outputs:
-        return [("html", "porter-report.html")]
-    if formats and len(outputs) > len(formats) or (len(formats) > 1 and len(outputs) < len(formats)):
-        raise ConfigError(f"{len(formats)} --format and {len(outputs)} --output do not pair", "give both equally often, or only --output")
-    if formats and not outputs:
-        return [(formats[0], "-")]
-    chosen = [(formats[i] if formats else _format_of(file), file) for i, file in enumerate(outputs)]
-    if sum(1 for _, file in chosen if file == "-") > 1:
-        raise ConfigError("two reports cannot both go to standard output")
-    return chosen
-
-
-def _format_of(file: str) -> str:
-    from porter.render import format_of
-
-    return "terminal" if file == "-" else format_of(file)
-
-
-def _config(options: dict[str, Any], file: Settings) -> Config:
-    """The options over the settings file over the defaults; lists add up."""
-    from porter.hipify import api, perl
-
-    rocm = options["rocm"] or file.rocm or list(api.rocm_versions())[-1]
-    api.hip_version(rocm)
-    found = perl.find(
-        options["hipify_path"], os.environ.get("PORTER_HIPIFY", ""), os.environ.get("PATH", ""), os.environ.get("ROCM_PATH", "")
-    )
-    if options["hipify_path"] and found is None:
-        raise ConfigError(f"{options['hipify_path']}: no hipify-perl there", "leave --hipify out to let porter look for it")
-    jobs = options["jobs"] if options["jobs"] is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
-    return Config(
-        targets=check_targets(tuple(options["target"].split(","))) if options["target"] else file.targets or DEFAULT_TARGETS, rocm=rocm,
-        exclude=(*file.exclude, *options["exclude"]), include_vendored=options["include_vendored"] or file.include_vendored, jobs=jobs,
-        rules_dirs=(*file.rules_dirs, *options["rules_dirs"]), hipify_perl=str(found) if found else "",
-        defines=(*file.defines, *options["defines"]), severities=file.severities, per_path=file.per_path,
-        require_reason=options["require_reason"] or file.require_reason, today=datetime.date.today().isoformat(), notes=file.notes,
-    )  # fmt: skip
-
-
-def _command() -> str:
-    """How to make the same report again: without where it went and how fast, and without this machine's folders."""
-    import shlex
-
-    kept: list[str] = []
-    words = iter(sys.argv[1:])
-    for word in words:
-        name = word.split("=", 1)[0]
-        if name in ("--output", "--format", "--jobs", "--fail-on", "--fail-on-new"):
-            if name == word:
-                next(words, None)
-        elif name not in ("--quiet", "-q", "--strict", "--no-cache"):
-            kept.append(Path(word).name if Path(word).is_absolute() else word)
-    return shlex.join(["porter", *kept])
-
-
-def _progress(quiet: bool) -> tuple[Callable[[str, int, int], None], Callable[[], None]]:
-    """A progress bar on standard error when that is a terminal; else nothing."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
-        return (lambda *_: None), (lambda: None)
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    bar = Progress(
-        TextColumn("{task.description:10}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True,
-    )  # fmt: skip
-    tasks: dict[str, Any] = {}
-    names = {"survey": "surveying", "examine": "examining"}
-
-    def show(stage: str, done: int, total: int) -> None:
-        if stage not in tasks:
-            tasks[stage] = bar.add_task(names.get(stage, stage), total=total)
-        bar.update(tasks[stage], completed=done, total=total)
-
-    bar.start()
-    return show, bar.stop
-
-
-def _deliver(report: Any, wanted: list[tuple[str, str]], quiet: bool) -> None:
-    from porter.write import write_whole
-
-    written = []
-    for name, file in wanted:
-        if file == "-":
-            _to_stdout(name, report)
-        else:
-            write_whole(Path(file), _rendered(name, report))
-            written.append(file)
-    if not quiet and all(file != "-" for _, file in wanted):
-        click.echo(_terminal(report, written), nl=False, color=_colour())
-
-
-def _to_stdout(name: str, report: Any) -> None:
-    text = _terminal(report, []) if name == "terminal" else _rendered(name, report)
-    if isinstance(text, bytes):
-        sys.stdout.buffer.write(text)
-    else:
-        click.echo(text, nl=not text.endswith("\n"), color=_colour() if name == "terminal" else False)
-
-
-def _colour() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def _terminal(report: Any, written: list[str]) -> str:
-    from porter.render import terminal
-
-    width = shutil.get_terminal_size((100, 24)).columns
-    page = next((file for file in written if file.endswith((".html", ".htm"))), "")
-    return terminal.render(report, width=width, colour=_colour(), html_path=page)
-
-
-def _rendered(name: str, report: Any) -> str | bytes:
-    import importlib
-
-    try:
-        module = importlib.import_module(f"porter.render.{name}")
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"this version of porter has no {name} report", f"formats: {', '.join(FORMATS)}") from error
-    text: str | bytes = module.render(report)
-    return text
-
-
-@main.command()
-@click.argument("name")
-def explain(name: str) -> None:
-    """Explain a rule, a CUDA name, a Python package or a PTX opcode."""
-    from porter import explain as explaining
-
-    text, known = explaining.explain(name)
-    click.echo(text, nl=False, err=not known)
-    if not known:
-        raise SystemExit(USAGE)
-
-
-@main.command()
-@click.argument("path", type=click.Path())
-@click.option("--engine", type=click.Choice(("builtin", "perl", "clang")), default="builtin", show_default=True)
-@click.option("--diff", "show_diff", is_flag=True, help="Print a unified diff in place of the converted source.")
-@click.option("--compare", is_flag=True, help="Print how the built-in engine's output differs from hipify-perl's, file by file.")
-@click.option("--in-place", is_flag=True, help="Replace the files by their translation; the text before is kept as FILE.prehip.")
-@click.option("--output", default="", help="Folder for the converted tree.")
-@click.option("--hipify", "hipify_path", default="", help="Path of the hipify-perl or hipify-clang to use; default: looked for.")
-@click.option("--roc", is_flag=True, help="roc names for cuBLAS, cuSPARSE and their like, as hipify-perl -roc.")
-@click.option("--miopen", is_flag=True, help="MIOpen for cuDNN.")
-@click.option("--experimental", is_flag=True, help="Convert names whose HIP support is experimental.")
-@click.option("--launch", type=click.Choice(("cuda", "ggl")), default="cuda", show_default=True, help="Keep <<<>>>, or hipLaunchKernelGGL.")
-@click.option("--rocm", default="", help="ROCm version that decides which names exist.")
-@click.option("--strict", is_flag=True, help="Exit with 1 when a name could not be converted.")
-def hipify(path: str, **options: Any) -> None:
-    """Translate CUDA to HIP: one FILE to standard output, a folder with --output, --diff or --in-place."""
-    from porter import hipify_command
-
-    environment = {"env": "PORTER_HIPIFY", "path_variable": "PATH", "rocm_path": "ROCM_PATH"}
-    options.update({key: os.environ.get(name, "") for key, name in environment.items()})
-    raise SystemExit(hipify_command.run(path, options, sys.stdout.buffer.write, lambda line: click.echo(line, err=True)))
-
-
-from porter import cli_tools as _tools  # noqa: E402 - the group must exist first
-from porter.cli_diff import diff as _diff  # noqa: E402
-from porter.cli_rules import rules as _rules  # noqa: E402
-from porter.cli_size import size as _size  # noqa: E402
-
-for _command_of_porter in (_diff, _rules, _size, _tools.doctor, _tools.shim, _tools.verify):
-    main.add_command(_command_of_porter)

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -213,3 +214,17 @@ def test_rules_commands(tmp_path: Path) -> None:
 def test_help_and_version() -> None:
     assert "--target" in porter("scan", "--help").output
     assert porter("--version").output.startswith("porter, version ")
+
+
+def test_help_lists_each_command_with_its_own_words_and_loads_none() -> None:
+    from porter.cli import COMMANDS
+
+    for name, (_, text) in COMMANDS.items():
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        assert command.name == name
+        assert command.get_short_help_str(300) == text
+    loaded = "import sys, porter.cli; porter.cli.main(['--help'], standalone_mode=False); print(sorted(sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout
+    assert "explain" in answer
+    assert not [heavy for heavy in ("msgspec", "tree_sitter", "porter.rules", "rich") if f"'{heavy}'" in answer]

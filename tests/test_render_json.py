@@ -91,7 +91,7 @@ def test_date_is_there_only_if_given():
 
 
 def test_the_command_in_a_report_tells_no_folder_and_no_output(monkeypatch):
-    from porter import cli
+    from porter import cli_scan as cli
 
     words = [
         "porter",

@@ -1,0 +1,46 @@
+"""The commands `porter hipify` and `porter explain`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+UNKNOWN = 2
+
+
+@click.command()
+@click.argument("name")
+def explain(name: str) -> None:
+    """Explain a rule, a CUDA name, a Python package or a PTX opcode."""
+    from porter import explain as explaining
+
+    text, known = explaining.explain(name)
+    click.echo(text, nl=False, err=not known)
+    if not known:
+        raise SystemExit(UNKNOWN)
+
+
+@click.command()
+@click.argument("path", type=click.Path())
+@click.option("--engine", type=click.Choice(("builtin", "perl", "clang")), default="builtin", show_default=True)
+@click.option("--diff", "show_diff", is_flag=True, help="Print a unified diff in place of the converted source.")
+@click.option("--compare", is_flag=True, help="Print how the built-in engine's output differs from hipify-perl's, file by file.")
+@click.option("--in-place", is_flag=True, help="Replace the files by their translation; the text before is kept as FILE.prehip.")
+@click.option("--output", default="", help="Folder for the converted tree.")
+@click.option("--hipify", "hipify_path", default="", help="Path of the hipify-perl or hipify-clang to use; default: looked for.")
+@click.option("--roc", is_flag=True, help="roc names for cuBLAS, cuSPARSE and their like, as hipify-perl -roc.")
+@click.option("--miopen", is_flag=True, help="MIOpen for cuDNN.")
+@click.option("--experimental", is_flag=True, help="Convert names whose HIP support is experimental.")
+@click.option("--launch", type=click.Choice(("cuda", "ggl")), default="cuda", show_default=True, help="Keep <<<>>>, or hipLaunchKernelGGL.")
+@click.option("--rocm", default="", help="ROCm version that decides which names exist.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when a name could not be converted.")
+def hipify(path: str, **options: Any) -> None:
+    """Translate CUDA to HIP: one FILE to standard output, a folder with --output, --diff or --in-place."""
+    from porter import hipify_command
+
+    environment = {"env": "PORTER_HIPIFY", "path_variable": "PATH", "rocm_path": "ROCM_PATH"}
+    options.update({key: os.environ.get(name, "") for key, name in environment.items()})
+    raise SystemExit(hipify_command.run(path, options, sys.stdout.buffer.write, lambda line: click.echo(line, err=True)))
