@@ -23,6 +23,18 @@ class PathRule(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class EffortSettings(msgspec.Struct, frozen=True):
+    """What only the user knows of the team ([tool.porter.effort]); 0 and "" mean not given, and then nothing is assumed.
+
+    ``rate`` is money an hour; ``experience`` and ``assistance`` are factors on hours: all of them, and those of fixing.
+    """
+
+    rate: float = 0.0
+    currency: str = ""
+    experience: float = 0.0  # 0.7 for a team that has ported before, 1.5 for one new to GPUs
+    assistance: float = 0.0  # 0.7 where tools write 30 % of the fixes; verification is never made cheaper
+
+
 class Config(msgspec.Struct, frozen=True):
     """Settings of a scan. ``max_bytes`` limits a file's size in bytes; ``jobs`` is the number of worker processes.
 
@@ -46,6 +58,7 @@ class Config(msgspec.Struct, frozen=True):
     require_reason: bool = False
     today: str = ""
     notes: tuple[Problem, ...] = ()
+    effort: EffortSettings = EffortSettings()
 
     @property
     def wave64_targets(self) -> tuple[str, ...]:

@@ -6,7 +6,20 @@ from typing import Any
 
 import msgspec
 
-from porter.model_report import Baseline, EffortLine, Estimate, HipifySummary, OriginCount, Suppression
+from porter.model_report import (
+    Assumption,
+    Backtest,
+    Baseline,
+    Cost,
+    EffortLine,
+    Estimate,
+    HipifySummary,
+    OriginCount,
+    Phase,
+    RunbookStep,
+    Strategy,
+    Suppression,
+)
 from porter.model_rule import Effort, Example, Hours, Quantiles, Replacement, Rule, Source
 from porter.words import (
     AMD_SIGNS_OF_A_PORT,
@@ -25,7 +38,7 @@ __all__ = [
     "AMD_SIGNS_OF_A_PORT", "CATEGORIES", "FACT_KINDS", "INSIGHT_CATEGORIES", "Action", "Confidence", "Live", "Ordered", "Origin",
     "Severity", "Span", "SourceFile", "Fact", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement", "Source",
     "Example", "Rule", "Finding", "HipifyCount", "FileRecord", "Kernel", "EffortLine", "Quantiles", "Estimate", "HipifySummary",
-    "OriginCount", "Suppression", "Baseline", "Report", "plain",
+    "OriginCount", "Suppression", "Baseline", "Phase", "Assumption", "Cost", "Backtest", "Strategy", "RunbookStep", "Report", "plain",
 ]  # fmt: skip
 
 
@@ -218,6 +231,9 @@ class Report(msgspec.Struct, frozen=True):
     suppressed: tuple[Finding, ...] = ()  # in no total
     suppressions: dict[str, Suppression] = {}  # why, by fingerprint
     baseline: Baseline | None = None
+    strategies: tuple[Strategy, ...] = ()  # the recommended one first; empty for a repository without work
+    runbook: tuple[RunbookStep, ...] = ()  # in the order they are done
+    backtest: Backtest | None = None
 
     @property
     def complete(self) -> bool:

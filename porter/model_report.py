@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from porter.model_rule import Hours, Quantiles
+from porter.model_rule import Hours, Quantiles, Source
 
 
 class EffortLine(msgspec.Struct, frozen=True):
@@ -19,6 +19,80 @@ class EffortLine(msgspec.Struct, frozen=True):
     findings: int = 0
     files: int = 0
     kind: str = "finding"  # finding, project
+    phase: str = ""  # id of the Phase this line belongs to
+    applies: str = ""  # when a project line applies, and why it does here
+
+
+class Phase(msgspec.Struct, frozen=True):
+    """A part of the work in the order it is done: the plan, the build, right results, speed; its lines sum to ``hours``."""
+
+    id: str  # plan, build, right, fast
+    name: str
+    what: str
+    hours: Hours
+    lines: int = 0
+
+
+class Assumption(msgspec.Struct, frozen=True):
+    """Something that the user told the estimate (a rate, experience, assistance), and what it changed."""
+
+    name: str
+    value: str
+    effect: str
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Money at the rate that the user gave, for the hours of the estimate; there is none without a rate."""
+
+    currency: str
+    rate: float  # an hour
+    money: Quantiles = Quantiles()
+
+
+class Backtest(msgspec.Struct, frozen=True):
+    """How the hand-line model did on programs it was not fitted on; the whole table is in docs/effort.md."""
+
+    version: str  # of the parameters: changes whenever they are fitted again
+    corpus: str
+    programs: int
+    coverage: float  # share of programs whose real lines lie in P10 to P90
+    width: float  # of P10 to P90, as a multiple of the narrowest that covers 80 %
+    rank_correlation: float  # Spearman, predicted P50 against real lines
+    rank_of_loc: float  # the same for lines of CUDA code alone
+    bias: float  # mean of predicted P50 less real, in lines
+    method: str = ""
+
+
+class Strategy(msgspec.Struct, frozen=True):
+    """One way to get the code onto AMD GPUs, costed on this repository's findings; exactly one is recommended."""
+
+    id: str
+    name: str
+    what: str
+    fits: bool  # False: named, with why it does not fit here
+    why: str  # why it fits or not
+    hours: Hours = Hours()  # the whole way, project lines included
+    added_lines: Quantiles = Quantiles()  # lines added to the tree, by hand or by machine
+    maintenance: str = ""  # what it does to later maintenance, in words
+    maintenance_hours: Hours = Hours()  # a year
+    recommended: bool = False
+    reason: str = ""  # of the recommendation
+    costed: bool = True  # False for alternatives whose cost porter cannot know
+    sources: tuple[Source, ...] = ()
+
+
+class RunbookStep(msgspec.Struct, frozen=True):
+    """One step of the validation: what to do, the commands, what must come out, and which findings it settles."""
+
+    id: str
+    phase: str  # baseline, environment, correctness, performance, cost
+    title: str
+    why: str
+    commands: tuple[str, ...] = ()
+    expect: str = ""
+    settles: tuple[str, ...] = ()  # groups of findings (Finding.group)
+    rules: tuple[str, ...] = ()  # their rules
+    sources: tuple[Source, ...] = ()
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -31,6 +105,9 @@ class Estimate(msgspec.Struct, frozen=True):
     seed: int = 0
     grade: str = ""
     grade_reasons: tuple[str, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    cost: Cost | None = None
 
 
 class HipifySummary(msgspec.Struct, frozen=True):
