@@ -96,7 +96,7 @@ class RunbookStep(msgspec.Struct, frozen=True):
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """The total in hours and in hand-changed lines, with every line of the sum."""
+    """The total in hours and in hand-changed lines of source (removed and added both count), with every line of the sum."""
 
     hours: Quantiles = Quantiles()
     hand_lines: Quantiles = Quantiles()
@@ -108,6 +108,7 @@ class Estimate(msgspec.Struct, frozen=True):
     phases: tuple[Phase, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     cost: Cost | None = None
+    build_lines: Quantiles = Quantiles()  # lines of build, packaging, container and deployment files; not in hand_lines
 
 
 class HipifySummary(msgspec.Struct, frozen=True):

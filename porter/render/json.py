@@ -12,11 +12,13 @@ from porter.model import (
     INSIGHT_CATEGORIES,
     Baseline,
     EffortLine,
+    Estimate,
     FileRecord,
     Finding,
     Hours,
     Quantiles,
     Report,
+    Strategy,
     Suppression,
     plain,
 )
@@ -124,7 +126,10 @@ def _extras(report: Report) -> dict[str, Any]:
             "seed": estimate.seed,
             "grade": estimate.grade,
             "grade_reasons": list(estimate.grade_reasons),
+            **_estimate_parts(estimate),
         },
+        "strategies": [_strategy(way) for way in report.strategies],
+        "runbook": [plain(step) for step in report.runbook],
         "hipify": {"version": report.hipify.version, "notes": list(report.hipify.notes)},
         "rules": rules,
         "already_ported": report.already_ported,
@@ -134,11 +139,32 @@ def _extras(report: Report) -> dict[str, Any]:
         "suppressed": len(report.suppressed),
         "suppressions": [_suppression(report, finding) for finding in report.suppressed],
     }
+    if report.backtest is not None:
+        extras["backtest"] = plain(report.backtest)
     if report.baseline is not None:
         extras["baseline"] = _baseline(report.baseline)
     if report.date:
         extras["date"] = report.date
     return extras
+
+
+def _estimate_parts(estimate: Estimate) -> dict[str, Any]:
+    """The phases of the work, lines outside the sources, what the user told the estimate, and money where a rate was given."""
+    names = ("p10", "p50", "p80", "p90")
+    parts: dict[str, Any] = {
+        "phases": [plain(phase) | {"hours": _hours(phase.hours)} for phase in estimate.phases],
+        "build_lines": _quantiles(estimate.build_lines, ("p10", "p50", "p90")),
+        "assumptions": [plain(assumption) for assumption in estimate.assumptions],
+    }
+    if estimate.cost is not None:
+        parts["cost"] = plain(estimate.cost) | {"money": _quantiles(estimate.cost.money, names)}
+    return parts
+
+
+def _strategy(way: Strategy) -> dict[str, Any]:
+    out: dict[str, Any] = plain(way)
+    hours = {"hours": _hours(way.hours), "maintenance_hours": _hours(way.maintenance_hours)}
+    return out | hours | {"added_lines": _quantiles(way.added_lines, ("p10", "p50", "p90"))}
 
 
 def _suppression(report: Report, finding: Finding) -> dict[str, Any]:
