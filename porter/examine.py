@@ -25,6 +25,7 @@ SURVEYED = frozenset({"cuda", "cxx", "cmake", "make", "python", "bazel"})
 MAX_LINE = 1_000_000  # bytes; no parser of ours is made for longer lines
 MAX_DIFF_LINES = 400
 MOST_SIGNS = 20  # a file
+NEAR = 2  # lines of context on each side of a hit
 AMD_SIGN_KINDS = frozenset({"macro_test", "py_attr", "py_call", "cmake_var", "cmake_package", "build_symbol", "compile_flag"})
 AMD_SIGN = re.compile(
     r"(?:^|[._=-])(?:HIP|ROCM|hip|rocm|is_rocm|is_hip|IS_ROCM|IS_HIP|AMDGPU|AMDGCN)(?:$|[._=-])|^__HIP|USE_ROCM|USE_HIP|ROCM_HOME|is_rocm|is_hip"
@@ -40,7 +41,7 @@ class Surveyed(msgspec.Struct, frozen=True):
 
 
 class Examined(msgspec.Struct, frozen=True):
-    """What one file gave. ``snippets`` maps a line to its source text, for the lines that hits stand on."""
+    """What one file gave. ``snippets`` maps a line to its source text, for the lines that hits stand on; ``context`` the lines near them."""
 
     path: str
     kind: str
@@ -55,6 +56,7 @@ class Examined(msgspec.Struct, frozen=True):
     counted: bool = True
     amd_signs: tuple[Related, ...] = ()
     ignores: tuple[ignore_marks.IgnoreMark, ...] = ()
+    context: dict[int, str] = {}
 
 
 class Auditor:
@@ -151,6 +153,7 @@ class Auditor:
             {} if source.kind == "binary" else _snippets(source.data, hits),
             tuple(dict.fromkeys([*parsed.problems, *problems, *more])), hipified, self._kernels(parsed, hits),
             amd_signs=_amd_signs(parsed), ignores=ignore_marks.read(parsed),
+            context={} if source.kind == "binary" else _context(source.data, hits),
         )  # fmt: skip
 
     def _cxx_matters(self, source: SourceFile) -> bool:
@@ -234,6 +237,17 @@ def _snippets(data: bytes, hits: list[Hit]) -> dict[int, str]:
         if len(text) > len(found.get(first, "")):
             found[first] = text
     return found
+
+
+def _context(data: bytes, hits: list[Hit]) -> dict[int, str]:
+    """The source lines around every hit, NEAR on each side, for reports that show it in its place; 200 characters a line."""
+    if not hits:
+        return {}
+    lines = data.split(b"\n")
+    near: set[int] = set()
+    for first, last in {(hit.span.line, min(max(hit.span.end_line, hit.span.line), hit.span.line + 3)) for hit in hits}:
+        near.update(range(first - NEAR, first), range(last + 1, last + 1 + NEAR))
+    return {n: lines[n - 1].rstrip(b"\r")[:200].decode("utf-8", "replace") for n in sorted(near) if 0 < n <= len(lines)}
 
 
 def _amd_signs(parsed: Parsed) -> tuple[Related, ...]:

@@ -182,13 +182,17 @@ class HipifyCount(msgspec.Struct, frozen=True):
 
 
 class FileRecord(msgspec.Struct, frozen=True):
-    """One scanned file. ``coverage`` is the share of its bytes outside syntax-error regions, 0 to 1."""
+    """One scanned file. ``coverage`` is the share of its bytes outside syntax-error regions, 0 to 1.
+
+    ``context`` holds the source lines near findings, by line; only the HTML report shows them.
+    """
 
     path: str
     kind: str
     lines: int
     hipify: HipifyCount | None = None
     coverage: float = 1.0
+    context: dict[int, str] = {}
 
 
 class Kernel(msgspec.Struct, frozen=True):
@@ -234,6 +238,7 @@ class Report(msgspec.Struct, frozen=True):
     strategies: tuple[Strategy, ...] = ()  # the recommended one first; empty for a repository without work
     runbook: tuple[RunbookStep, ...] = ()  # in the order they are done
     backtest: Backtest | None = None
+    redacted: bool = False  # names are hashed and code is left out (redact.py)
 
     @property
     def complete(self) -> bool:
