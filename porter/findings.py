@@ -12,11 +12,12 @@ import msgspec
 
 from porter.config import Config
 from porter.examine import Examined
-from porter.model import Action, Confidence, Finding, Hit, Hours, Live, Rule, Severity
+from porter.model import Action, Confidence, Finding, Fix, Hit, Hours, Live, Rule, Severity, Span
 from porter.origin import CUDA_WORD
 from porter.rules import RuleSet, applies
 
 PYTHON_KINDS = frozenset({"python", "cython", "notebook"})
+MAX_FIX = 300  # bytes of a line that a fix is offered for; snippets may be cut after 400 characters
 CODE_KINDS = PYTHON_KINDS | {"cuda", "cxx"}
 VENDOR_TESTS = "python_vendor_tests"  # the detector
 SCRIPT_KINDS = frozenset({"shell", "yaml", "docker", "requirements", "conda", "jenkins"})
@@ -123,8 +124,21 @@ def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], cate
         confidence=hit.confidence or rule.confidence, action=rule.action if work else Action.NONE, path=one.path,
         line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
         snippet=one.snippets.get(span.line, ""), message=message, replacement=rule.replacement if work else None,
-        targets=targets, group=_group(rule, hit), related=hit.related,
+        targets=targets, group=_group(rule, hit), related=hit.related, fix=_fix(rule, span, one) if work else None,
     )  # fmt: skip
+
+
+def _fix(rule: Rule, span: Span, one: Examined) -> Fix | None:
+    """The line with the rule's words in place of those the hit stands on; None where the whole line is not known."""
+    line = one.snippets.get(span.line, "").split("\n", 1)[0].encode("utf-8", "surrogatepass")
+    if rule.fix is None or span.end_line != span.line or not line or len(line) > MAX_FIX or b"\xef\xbf\xbd" in line:
+        return None
+    start, end = span.column - 1, span.end_column - 1
+    new = rule.fix.replace.get(line[start:end].decode("utf-8", "ignore"))
+    if new is None or any(text.encode() in line for text in rule.fix.unless):
+        return None
+    rest = line[end:].lstrip(b" \t") if not new else line[end:]
+    return Fix((line[:start] + new.encode() + rest).decode("utf-8", "ignore"), rule.fix.safe)
 
 
 def _why_ported(rule: Rule, hit: Hit, one: Examined) -> str:

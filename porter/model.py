@@ -20,7 +20,7 @@ from porter.model_report import (
     Strategy,
     Suppression,
 )
-from porter.model_rule import Effort, Example, Hours, Quantiles, Replacement, Rule, Source
+from porter.model_rule import Effort, Example, Hours, Quantiles, Replacement, Rule, RuleFix, Source
 from porter.words import (
     AMD_SIGNS_OF_A_PORT,
     CATEGORIES,
@@ -36,7 +36,7 @@ from porter.words import (
 
 __all__ = [
     "AMD_SIGNS_OF_A_PORT", "CATEGORIES", "FACT_KINDS", "INSIGHT_CATEGORIES", "Action", "Confidence", "Live", "Ordered", "Origin",
-    "Severity", "Span", "SourceFile", "Fact", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement", "Source",
+    "Severity", "Span", "SourceFile", "Fact", "Fix", "RuleFix", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement", "Source",
     "Example", "Rule", "Finding", "HipifyCount", "FileRecord", "Kernel", "EffortLine", "Quantiles", "Estimate", "HipifySummary",
     "OriginCount", "Suppression", "Baseline", "Phase", "Assumption", "Cost", "Backtest", "Strategy", "RunbookStep", "Report", "plain",
 ]  # fmt: skip
@@ -140,6 +140,13 @@ class Hit(msgspec.Struct, frozen=True):
     fact_name: str = ""
 
 
+class Fix(msgspec.Struct, frozen=True):
+    """The finding's line as it would read; ``safe`` where nobody needs to think before taking it."""
+
+    text: str
+    safe: bool = False
+
+
 class Finding(msgspec.Struct, frozen=True):
     """A hit with its rule: one row of the report (the keys of the JSON contract, in its order)."""
 
@@ -162,6 +169,7 @@ class Finding(msgspec.Struct, frozen=True):
     group: str = ""
     state: str = "new"
     related: tuple[Related, ...] = ()
+    fix: Fix | None = None
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:

@@ -68,6 +68,17 @@ class Example(msgspec.Struct, frozen=True):
     after: str
 
 
+class RuleFix(msgspec.Struct, frozen=True):
+    """What can take the place of the words a hit stands on; ``safe`` where it changes nothing for an NVIDIA build and cannot be wrong.
+
+    A line that holds one of the texts in ``unless`` gets no fix.
+    """
+
+    replace: dict[str, str] = {}
+    unless: tuple[str, ...] = ()
+    safe: bool = False
+
+
 class Rule(msgspec.Struct, frozen=True):
     """One TOML file under rules/: all the prose, severity, effort and sources of a thing that porter finds."""
 
@@ -88,6 +99,7 @@ class Rule(msgspec.Struct, frozen=True):
     formerly: tuple[str, ...] = ()
     origins: tuple[str, ...] = ("own",)
     area: str = ""
+    fix: RuleFix | None = None
 
     @property
     def is_insight(self) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 
 from porter import model
 from porter.errors import RuleError
-from porter.model import Action, Confidence, Effort, Example, Hours, Replacement, Rule, Severity, Source
+from porter.model import Action, Confidence, Effort, Example, Hours, Replacement, Rule, RuleFix, Severity, Source
 
 STATUSES = (
     "works-as-is", "works-with-rocm-build", "drop-in-replacement", "partial", "replacement-with-changes", "no-equivalent",
@@ -46,6 +46,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     example: tuple[Example, ...] = ()
     formerly: tuple[str, ...] = ()
     origins: tuple[str, ...] = ("own",)
+    fix: RuleFix | None = None
 
 
 class RuleSet(msgspec.Struct, frozen=True):
@@ -141,7 +142,7 @@ def _rule(table: _Table, area: str) -> Rule:
         id=table.id, title=table.title, category=table.category, severity=table.severity, confidence=table.confidence,
         action=table.action, why=" ".join(table.why.split()), effort=effort, targets=table.targets, replacement=replacement,
         match=table.match, detector=table.detector, sources=table.source, examples=table.example, formerly=table.formerly,
-        origins=table.origins, area=area,
+        origins=table.origins, area=area, fix=table.fix,
     )  # fmt: skip
 
 
@@ -158,6 +159,7 @@ def _check_words(table: _Table) -> None:
         (all(table.match.values()), "a fact kind in [match] has no pattern"),
         (table.source, "a dated [[source]] is missing"),
         (all(DATE.match(s.checked) and s.says and s.url for s in table.source), "a source needs url, says and checked = \"YYYY-MM-DD\""),
+        (table.fix is None or table.fix.replace, "[fix] needs replace = { words = \"what takes their place\" }"),
         (table.example, "an [[example]] with before and after is missing"),
         (set(table.origins) <= {o.value for o in model.Origin}, f"unknown origin in {table.origins}"),
         (table.action is Action.NONE or table.category not in model.INSIGHT_CATEGORIES, "an insight category needs action 'none'"),

@@ -90,6 +90,8 @@ def _hours(value: Hours) -> dict[str, float]:
 def _finding(finding: Finding) -> dict[str, Any]:
     out: dict[str, Any] = plain(finding)
     out["effort_hours"] = _hours(finding.effort_hours)
+    if finding.fix is None:
+        del out["fix"]
     return out
 
 
