@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -192,20 +192,23 @@ def saved_of(report: Report) -> Saved:
 def against(report: Report, source: Source, config: Config, audit: Audit) -> Report:
     """The report with the state of every finding, what is fixed, and the debt before and after."""
     before, rules = source.report(config, audit)
+    return against_saved(report, before, source.text if source.commit else Path(source.text).name, source.commit, rules)
+
+
+def against_saved(report: Report, before: Saved, name: str, commit: str = "", rules: Mapping[str, Rule] | None = None) -> Report:
+    """The report held against an earlier one that is called ``name``; ``rules`` are those that the earlier one names."""
     now = saved_of(report)
     paths = now.paths
     hidden = frozenset(one.fingerprint for one in now.suppressions)
     found = compare(before.findings, report.findings, paths, hidden)
     insights = compare(before.insights, report.insights, paths)
-    commit = source.commit or before.commit
-    name = source.text if source.commit else Path(source.text).name
     notes = [Problem("baseline", "", 0, f"compared with {name}: {words}", matters=False) for words in differences(before, now)]
     return msgspec.structs.replace(
         report, findings=_with_states(report.findings, found.unchanged), insights=_with_states(report.insights, insights.unchanged),
-        fixed=found.fixed, rules={**rules, **report.rules}, problems=tuple(sorted({*report.problems, *notes})),
+        fixed=found.fixed, rules={**(rules or {}), **report.rules}, problems=tuple(sorted({*report.problems, *notes})),
         baseline=Baseline(
-            name, commit, len(found.new), len(found.fixed), len(found.unchanged), before.summary.effort_hours, report.estimate.hours,
-            change(before, now),
+            name, commit or before.commit, len(found.new), len(found.fixed), len(found.unchanged), before.summary.effort_hours,
+            report.estimate.hours, change(before, now),
         ),
     )  # fmt: skip
 

@@ -20,6 +20,10 @@ INTERRUPTED = 130
 
 # Where each command lives, and what `porter --help` says of it without loading it.
 COMMANDS = {
+    "comment": (
+        "porter.cli_comment:comment",
+        "Comment on a pull request: new and fixed findings of a JSON report, in one comment that is kept up to date.",
+    ),
     "diff": (
         "porter.cli_diff:diff",
         "Compare two JSON reports: new, fixed and unchanged findings, matched by content, and the hours before and after.",

@@ -117,7 +117,7 @@ def _effort(line: EffortLine) -> dict[str, Any]:
 
 def _extras(report: Report) -> dict[str, Any]:
     """What the contract does not ask for: origins, kernels, the estimate's basis, and the prose of the rules that hit."""
-    used = sorted({finding.rule for finding in (*report.findings, *report.insights, *report.fixed)})
+    used = sorted({finding.rule for finding in (*report.findings, *report.insights, *report.fixed, *report.suppressed)})
     rules = {name: _rule_prose(report, name) for name in used if name in report.rules}
     estimate = report.estimate
     extras: dict[str, Any] = {
@@ -173,7 +173,9 @@ def _suppression(report: Report, finding: Finding) -> dict[str, Any]:
     """A suppressed finding in short: where it stands, which mark or setting took it out, and the reason given."""
     why = report.suppressions.get(finding.fingerprint) or Suppression("inSource", finding.path, finding.line)
     place = {"rule": finding.rule, "path": finding.path, "line": finding.line, "fingerprint": finding.fingerprint}
-    return place | {"kind": why.kind, "mark_line": why.line, "reason": why.reason}
+    words = {"category": finding.category, "severity": str(finding.severity), "confidence": str(finding.confidence)}
+    words |= {"message": finding.message, "targets": list(finding.targets)}
+    return place | {"kind": why.kind, "mark_line": why.line, "reason": why.reason} | words
 
 
 def _baseline(baseline: Baseline) -> dict[str, Any]:

@@ -6,13 +6,15 @@ import re
 from collections.abc import Sequence
 
 from porter.model import Report
-from porter.render import numbers, summary
+from porter.render import numbers, summary, verdict
 from porter.render.neutral import one_line
 from porter.render.words import ACTIONS, CATEGORY_NAMES, ORIGIN_WORDS
 
 PLACES, PROBLEMS, LINES, CELL = 20, 50, 100, 240
-_SPECIAL = re.compile(r"[\\`*_\[\]<>&|$~@]|#(?=\d)|:(?=//)|(?<=www)\.")
-_LEADING = re.compile(r"^(?:[-+=#>]|\d+(?=[.)]))")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>&|$~@]|[#!%^](?=[\w\"'])|:(?=//)|(?<=www)\.|(?<=\bGH)-(?=\d)")
+_LEADING = re.compile(r"^(?:[-+=#>/]|\d+(?=[.)]))")
+_REFERS = re.compile(r"[@#!$%&~^-]")  # what starts a mention or a reference on GitHub or GitLab, before a word
+_APART = "&#8203;"  # the services look for mentions after entities are read, so only a character between keeps them from it
 
 
 def render(report: Report) -> str:
@@ -29,12 +31,15 @@ def text(value: str, limit: int = CELL) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     character = match.group()
-    return "\\" + character if character in "\\`*_[]~" else f"&#{ord(character)};"
+    written = "\\" + character if character in "\\`*_[]~" else f"&#{ord(character)};"
+    after = match.string[match.end() : match.end() + 1]
+    return written + _APART if _REFERS.match(character) and (after.isalnum() or after in tuple("_\"'")) else written
 
 
-def code(value: str, limit: int = CELL) -> str:
-    """Text as a code span that holds inside a table; its fence is longer than any run of backticks in it."""
-    line = one_line(value, limit).strip().replace("|", "\\|")
+def code(value: str, limit: int = CELL, in_table: bool = True) -> str:
+    """Text as a code span, with its pipes escaped where it stands in a table; its fence is longer than any run of backticks in it."""
+    line = one_line(value, limit).strip()
+    line = line.replace("|", "\\|") if in_table else line
     if not line:
         return ""
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
@@ -69,7 +74,7 @@ def _head(report: Report) -> list[str]:
     if (base := report.baseline) is not None:
         counts = f"{numbers.count(base.new)} new, {numbers.count(base.fixed)} fixed, {numbers.count(base.unchanged)} unchanged"
         rows += [(f"Against {text(base.source, 60)}", counts), ("Debt", numbers.debt(base.before, base.after, base.change))]
-    out = [f"# {text(name)}: porting to ROCm", "", f"**{text(summary.verdict(report), 1000)}**", "", " · ".join(facts), ""]
+    out = [f"# {text(name)}: porting to ROCm", "", f"**{text(verdict.verdict(report), 1000)}**", "", " · ".join(facts), ""]
     out += _table(("", ""), [(f"**{key}**", value) for key, value in rows])
     return out + ([f"Made with {code(report.command, 400)}", ""] if report.command else [])
 
