@@ -47,6 +47,7 @@ def rule_text(rule: Rule) -> str:
     lines += _wrapped(rule.why)
     if rule.targets:
         lines += ["", f"Matters on: {', '.join(rule.targets)}"]
+    lines += [line for glob, text in rule.by_target.items() for line in _wrapped(f"On {glob}: {text}")]
     if rule.replacement:
         lines += ["", *_wrapped(f"On ROCm: {rule.replacement.name}. {rule.replacement.how}")]
         if rule.replacement.rocm:

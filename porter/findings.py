@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from porter import by_target
 from porter.config import Config
 from porter.examine import Examined
 from porter.model import Action, Confidence, Finding, Fix, Hit, Hours, Live, Rule, Severity, Span
@@ -118,6 +119,8 @@ def _finding(rule: Rule, hit: Hit, one: Examined, targets: tuple[str, ...], cate
         message = f"{_why_ported(rule, hit, one)}: {message}"
     elif hit.optional:
         message += " (optional: the program goes on without it; its use is found at the calls)"
+    elif outcome := by_target.words(rule.by_target, targets):
+        message = f"{message.rstrip('.')}. {outcome}"
     span = hit.span
     return Finding(
         rule=rule.id, category=category, severity=_severity(rule, hit, one, ported) if work else Severity.INFO,

@@ -11,9 +11,10 @@ import msgspec
 from porter import built
 from porter.build_defines import BuildDefines
 from porter.model import Kernel, Live
-from porter.parse import Parsed, cmake_includes
+from porter.parse import Parsed, cmake_includes, ptx
 from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
 from porter.parse.guards import SourceGuards, guards_of
+from porter.parse.ptx_asm import is_spelling
 from porter.survey import Constant, FunctionDef, Launch, Macro, Survey, survey
 
 __all__ = ["Constant", "FunctionDef", "Index", "Launch", "Macro", "Survey", "link", "survey"]
@@ -49,6 +50,7 @@ class Index:
             for flag in one.flags:
                 if flag.live is not Live.NO:
                     self.flags[flag.name].append(flag.text)
+        self.asm_words = {name for name, found in self.macros.items() if any(m.params is None and is_spelling(m.text) for _, m in found)}
         self._reach: dict[str, tuple[str, ...]] = {}
         self._values: dict[tuple[str, str], Value] = {}
         cmake = [(path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake"]
@@ -173,6 +175,8 @@ class Index:
     def enrich(self, parsed: Parsed) -> None:
         """Let a file's facts know what other files say: guards, skipped CMake files and functions, names shimmed for AMD."""
         self._enrich_guards(parsed)
+        if parsed.file.kind in ("cuda", "cxx") and parsed.file.path in self.files:
+            ptx.enrich(parsed, (self.files[path] for path in self.reach(parsed.file.path)[1:]), self.asm_words)
         shimmed = self.shimmed(parsed.file.path) if parsed.file.kind in ("cuda", "cxx") else frozenset()
         if shimmed:
             parsed.facts = [

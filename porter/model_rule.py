@@ -80,7 +80,10 @@ class RuleFix(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """One TOML file under rules/: all the prose, severity, effort and sources of a thing that porter finds."""
+    """One TOML file under rules/: all the prose, severity, effort and sources of a thing that porter finds.
+
+    ``by_target`` says what happens on the targets that a glob names; the first glob that fits counts.
+    """
 
     id: str
     title: str
@@ -100,6 +103,7 @@ class Rule(msgspec.Struct, frozen=True):
     origins: tuple[str, ...] = ("own",)
     area: str = ""
     fix: RuleFix | None = None
+    by_target: dict[str, str] = {}
 
     @property
     def is_insight(self) -> bool:

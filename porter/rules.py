@@ -24,6 +24,7 @@ HOURS_A_UNIT = {"m": 1 / 60, "h": 1.0, "d": 8.0, "w": 40.0}
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 DURATION = re.compile(r"(\d+(?:\.\d+)?)([mhdw])\Z")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+GLOB = re.compile(r"(?:gfx[0-9a-z*?\[\]]*|\*)\Z")
 MAX_WHY_WORDS = 120
 
 
@@ -47,6 +48,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     formerly: tuple[str, ...] = ()
     origins: tuple[str, ...] = ("own",)
     fix: RuleFix | None = None
+    by_target: dict[str, str] = {}
 
 
 class RuleSet(msgspec.Struct, frozen=True):
@@ -142,7 +144,7 @@ def _rule(table: _Table, area: str) -> Rule:
         id=table.id, title=table.title, category=table.category, severity=table.severity, confidence=table.confidence,
         action=table.action, why=" ".join(table.why.split()), effort=effort, targets=table.targets, replacement=replacement,
         match=table.match, detector=table.detector, sources=table.source, examples=table.example, formerly=table.formerly,
-        origins=table.origins, area=area, fix=table.fix,
+        origins=table.origins, area=area, fix=table.fix, by_target=table.by_target,
     )  # fmt: skip
 
 
@@ -161,6 +163,7 @@ def _check_words(table: _Table) -> None:
         (all(DATE.match(s.checked) and s.says and s.url for s in table.source), "a source needs url, says and checked = \"YYYY-MM-DD\""),
         (table.fix is None or table.fix.replace, "[fix] needs replace = { words = \"what takes their place\" }"),
         (table.example, "an [[example]] with before and after is missing"),
+        (all(GLOB.match(g) and t.strip() for g, t in table.by_target.items()), "by_target needs globs of targets (gfx94*), each with a text"),
         (set(table.origins) <= {o.value for o in model.Origin}, f"unknown origin in {table.origins}"),
         (table.action is Action.NONE or table.category not in model.INSIGHT_CATEGORIES, "an insight category needs action 'none'"),
         (table.action is not Action.NONE or table.severity is Severity.INFO, "action 'none' has severity 'info'"),

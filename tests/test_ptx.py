@@ -34,7 +34,8 @@ mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 mma.sync.aligned.m8n8k4.row.col
 and.b32 or.b32 xor.b64 not.b32 add.s32 add.u64 sub.u32 mul.lo.u32 min.s32 max.u32 rem.u32 neg.s32 > integer simple
 shl.b32 shr.u32 shr.s64 > shift simple
 prmt.b32 prmt.b32.b4e > prmt simple
-cvt.rni.s32.f32 cvt.rzi.u32.f32 cvt.u32.u64 cvt.sat.s8.s32 cvt.f32.s32 cvt.rni.sat.s8.f32 > cvt float
+cvt.rni.s32.f32 cvt.rzi.u32.f32 cvt.f32.s32 cvt.rni.sat.s8.f32 cvt.rn.f32.u64 > cvt float
+cvt.u32.u64 cvt.sat.s8.s32 cvt.s64.s32 cvt.u16.u32 cvt.u32.s32 > cvt-integer simple
 ld.volatile.global.u32 ld.volatile.shared.f32 ld.volatile.global.v4.u32 > ld.volatile memory-order
 bar.sync bar.arrive bar.red.popc.u32 > bar barrier
 bar.warp.sync > bar.warp warp

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from porter import by_target
 from porter.config import Config
 from porter.detectors import places
-from porter.model import Confidence, Hit, Live, Span
+from porter.model import Confidence, Hit, Span
 from porter.parse import Parsed, ptx, ptx_asm, ptx_dict, ptx_text
 from porter.parse.ptx_dict import Family
 
@@ -19,7 +20,7 @@ KINDS = ("cuda", "cxx", "ptx", "python", "notebook", "cython")
 BY_RULE = frozenset(ptx_dict.WEIGHTS[ptx_dict.WEIGHTS.index("inline-ptx-carry-chain") :])  # one decision settles all of a heavy rule
 BAD_LETTERS = frozenset("lfhdqC")  # operand letters that only NVIDIA's compiler knows in device code
 MAX_OPCODES = 4
-HELPERS = frozenset(("mov", "setp", "selp", "control", "integer", "cvta"))  # they serve another instruction of the block
+HELPERS = frozenset(("mov", "setp", "selp", "control", "integer", "cvta", "cvt-integer"))  # they serve another instruction of the block
 
 
 def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
@@ -27,33 +28,19 @@ def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     if parsed.file.kind == "ptx":
         return _ptx_file(parsed)
     if parsed.file.kind in ("cuda", "cxx"):
-        return [*_statements(parsed, index), *_programs(parsed)]
+        return [*_statements(parsed, config.targets), *_programs(parsed)]
     return _python_programs(parsed)
 
 
-def _known_asm(parsed: Parsed, index: Any) -> list[ptx_asm.AsmStatement]:
-    """The asm statements of a file, with the strings and the spellings of asm that its includes define, where it needs them."""
-    found = ptx.asm_of(parsed)
-    files = getattr(index, "files", {})
-    if b"asm" not in parsed.file.data.lower() or parsed.file.path not in files:
-        return found
-    around = [m for path in index.reach(parsed.file.path)[1:] for m in files[path].macros if m.params is None and m.live is not Live.NO]
-    spellings = [m.name.encode() for m in around if ptx_asm.is_spelling(m.text) and m.name.encode() in parsed.file.data]
-    if not spellings and not any(ptx_asm.UNKNOWN in statement.template for statement in found):
-        return found
-    texts = {m.name: value for m in around if (value := ptx_asm.string_value(m.text)) is not None}
-    return ptx_asm.statements(parsed.file.data, texts, spellings)
-
-
-def _statements(parsed: Parsed, index: Any) -> Iterator[Hit]:
-    for statement in _known_asm(parsed, index):
+def _statements(parsed: Parsed, targets: tuple[str, ...]) -> Iterator[Hit]:
+    for statement in ptx.asm_of(parsed):
         if statement.dialect == "ptx":
-            yield _hit(statement)
+            yield _hit(statement, targets)
         elif statement.dialect == "empty" and not statement.macro:
             yield from _constraints(parsed, statement)
 
 
-def _hit(statement: ptx_asm.AsmStatement) -> Hit:
+def _hit(statement: ptx_asm.AsmStatement, targets: tuple[str, ...]) -> Hit:
     """The hit of a PTX statement: rule and subject of its heaviest instruction, words about all of them."""
     dictionary = ptx_dict.load()
     families: list[Family] = []
@@ -71,7 +58,7 @@ def _hit(statement: ptx_asm.AsmStatement) -> Hit:
         return Hit(ptx_dict.UNKNOWN_RULE, statement.span, message, subject=unknown[0] if unknown else "", confidence=Confidence.MEDIUM)
     if worst is None:
         return Hit("inline-ptx-simple", statement.span, "opens or closes a PTX block", subject="block")
-    message = f"{_opcodes(statement)}: {_advice(families, worst)}"
+    message = f"{_opcodes(statement)}: {_advice(families, worst, targets)}"
     return Hit(worst.rule, statement.span, message, worst.family, group=worst.rule if worst.rule in BY_RULE else "")
 
 
@@ -83,10 +70,12 @@ def _opcodes(statement: ptx_asm.AsmStatement) -> str:
     return ", ".join(words) + (f" and {more} more" if more > 0 else "")
 
 
-def _advice(families: list[Family], worst: Family) -> str:
-    """What stands for the heaviest family, its trap, and the other families by name."""
-    others = [item for item in dict.fromkeys(families) if item is not worst and item.rule != "inline-ptx-simple"]
+def _advice(families: list[Family], worst: Family, targets: tuple[str, ...]) -> str:
+    """What stands for the heaviest family, its trap, what each target has, and the other families by name."""
+    others = [item for item in {one.family: one for one in families}.values() if item is not worst and item.rule != "inline-ptx-simple"]
     text = worst.hip + (f" ({worst.note})" if worst.note else "")
+    by_one = by_target.words(worst.by_target, targets)
+    text += f"; {by_one}" if by_one else ""
     if others:
         text += "; also " + ", ".join(item.title.lower() for item in others[:3])
     return text

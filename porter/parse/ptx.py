@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
 from porter.model import Fact, Live, Problem, SourceFile, Span
 from porter.parse import Parsed, ptx_asm, ptx_text
+from porter.parse.ptx_macros import Definition
+
+if TYPE_CHECKING:
+    from porter.survey import Survey
 
 HEAD = re.compile(r"^[ \t]*\.version\s+\d+\.\d+", re.MULTILINE)
 TARGET = re.compile(r"^[ \t]*\.target\s+sm_\d+", re.MULTILINE)
@@ -43,13 +48,32 @@ def parse(file: SourceFile) -> Parsed:
     return parsed
 
 
-def asm_of(parsed: Parsed, texts: Mapping[str, str] | None = None) -> list[ptx_asm.AsmStatement]:
-    """The asm statements of a C++ file, read once; ``texts`` are string macros that other files define."""
+def asm_of(parsed: Parsed) -> list[ptx_asm.AsmStatement]:
+    """The asm statements of a C++ file, read once."""
     found: list[ptx_asm.AsmStatement] | None = parsed.extra.get("asm")
     if found is None:
-        found = ptx_asm.statements(parsed.file.data, texts)
+        found = ptx_asm.statements(parsed.file.data)
         parsed.extra["asm"] = found
     return found
+
+
+def enrich(parsed: Parsed, headers: Iterable[Survey], words: Collection[str]) -> None:
+    """Read a file's asm statements again where its ``headers`` define strings, macros or spellings of asm that they use.
+
+    ``words`` are the spellings of asm in the whole repository.
+    """
+    data = parsed.file.data
+    if b"asm" not in data and not any(word.encode() in data for word in words):
+        return
+    macros = [m for one in headers for m in one.macros if m.live is not Live.NO]
+    used = [m for m in macros if (m.name in words or '"' in m.text) and m.name.encode() in data]
+    if not used:
+        return
+    spellings = [m.name.encode() for m in used if m.name in words]
+    around = {m.name: Definition(m.params, m.text) for m in reversed(macros)}  # the nearest header counts
+    parsed.extra["asm"] = ptx_asm.statements(parsed.file.data, around, spellings)
+    facts = [fact for fact in parsed.facts if fact.kind != "ptx"] + facts_of(parsed.extra["asm"], parsed)
+    parsed.facts = sorted(facts, key=lambda fact: (fact.span, fact.kind, fact.name))
 
 
 def facts_of(statements: list[ptx_asm.AsmStatement], parsed: Parsed) -> list[Fact]:

@@ -40,6 +40,7 @@ class Family(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     opcodes: tuple[str, ...] = ()
     registers: tuple[str, ...] = ()
     note: str = ""
+    by_target: dict[str, str] = {}
 
     @property
     def weight(self) -> int:
@@ -138,6 +139,8 @@ def explain(word: str) -> str | None:
     lines = [f"{word}: {family.title}", "", f"  PTX      {family.does}", f"  HIP      {family.hip}"]
     if family.note:
         lines.append(f"  Note     {family.note}")
+    lines += [f"  {glob:8} {text}" for glob, text in family.by_target.items() if glob != "*"]
+    lines += [f"  {'others' if len(family.by_target) > 1 else 'all':8} {text}" for glob, text in family.by_target.items() if glob == "*"]
     lines += [f"  Family   {family.family} ({members})", f"  Rule     {family.rule}"]
     lines += [f"  Source   {source.url} ({source.checked}): {source.says}" for source in family.source]
     return "\n".join(lines) + "\n"
