@@ -163,7 +163,7 @@ def _check_words(table: _Table) -> None:
         (all(DATE.match(s.checked) and s.says and s.url for s in table.source), "a source needs url, says and checked = \"YYYY-MM-DD\""),
         (table.fix is None or table.fix.replace, "[fix] needs replace = { words = \"what takes their place\" }"),
         (table.example, "an [[example]] with before and after is missing"),
-        (all(GLOB.match(g) and t.strip() for g, t in table.by_target.items()), "by_target needs globs of targets (gfx94*), each with a text"),
+        (all(GLOB.match(g) and t.strip() for g, t in table.by_target.items()), "by_target needs globs of targets, each with a text"),
         (set(table.origins) <= {o.value for o in model.Origin}, f"unknown origin in {table.origins}"),
         (table.action is Action.NONE or table.category not in model.INSIGHT_CATEGORIES, "an insight category needs action 'none'"),
         (table.action is not Action.NONE or table.severity is Severity.INFO, "action 'none' has severity 'info'"),
