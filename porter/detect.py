@@ -168,6 +168,8 @@ def _subject(fact: Fact) -> str:
 
 
 def _message(fact: Fact) -> str:
+    if fact.kind == "binary" and "words" in fact.detail:
+        return fact.detail["words"]
     words = {
         "include": "includes {0}", "call": "calls {0}", "type": "uses type {0}", "identifier": "uses {0}",
         "py_import": "imports {0}", "py_call": "calls {0}", "py_attr": "uses {0}", "py_arg": "passes {0}",

@@ -14,7 +14,7 @@ from porter.config import Config
 from porter.discover import Entry, read_below
 from porter.hipify import api, engine, gets_runtime_unasked, perl
 from porter.hipify.live import live_lines
-from porter.kinds import decode, kind_of, looks_binary
+from porter.kinds import binary_limit, decode, kind_of, looks_binary
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
 from porter.parse import Parsed, cuda, parser_of, python
 from porter.parse.guards import SourceGuards
@@ -87,11 +87,11 @@ class Auditor:
         limit = self.config.max_bytes
         if entry.size > limit and entry.kind != "binary":
             return Problem("read", entry.path, 0, f"{entry.size / 2**20:.0f} MiB is over the limit of {limit / 2**20:.0f} MiB; not read")
-        data = read_below(self.root, entry.path, limit)
+        data = read_below(self.root, entry.path, binary_limit(entry.path, limit) if entry.kind == "binary" else limit)
         if data is None:
             return Problem("read", entry.path, 0, "cannot be read (permission denied, or gone since the walk)")
         if entry.kind == "binary":
-            return SourceFile(entry.path, "binary", data, entry.origin, entry.sibling)
+            return SourceFile(entry.path, "binary", data, entry.origin, entry.sibling, entry.size if len(data) < entry.size else 0)
         if looks_binary(data):
             return Problem("read", entry.path, 0, "named like a source file, but its content is binary; not read")
         text = decode(data)

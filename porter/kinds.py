@@ -24,7 +24,9 @@ CXX_SUFFIXES = (
     ".cpp.in",
     ".cc.in",
 )
-BINARY_SUFFIXES = (".cubin", ".fatbin", ".engine", ".plan", ".so", ".trt", ".a", ".whl", ".dll", ".safetensors")
+ARCHIVE_SUFFIXES = (".whl", ".zip", ".conda", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
+BINARY_SUFFIXES = (".cubin", ".fatbin", ".engine", ".plan", ".so", ".trt", ".a", ".dll", ".safetensors", *ARCHIVE_SUFFIXES)
+MAX_LOOKED_INTO = 128 * 1024 * 1024  # bytes of a library or an archive: the lists of what they hold stand at their ends
 BY_NAME = (
     (
         re.compile(r"(constraints|requirements|requires|deps)[^/]*\.(txt|in)\Z|[^/]*[-_.](requirements|constraints)\.(txt|in)\Z"),
@@ -76,6 +78,13 @@ def kind_of(path: str, data: bytes | None = None) -> str | None:
     if lower.endswith(BINARY_SUFFIXES) or re.search(r"\.so(\.\d+)+\Z", lower):
         return "binary"
     return BY_SUFFIX.get(PurePosixPath(lower).suffix)
+
+
+def binary_limit(path: str, limit: int) -> int:
+    """How many bytes of a binary are read: more of libraries and archives, the usual limit of weights and engines."""
+    name = PurePosixPath(path).name.lower()
+    deep = name.endswith((".so", ".a", *ARCHIVE_SUFFIXES)) or ".so." in name
+    return max(limit, MAX_LOOKED_INTO) if deep else limit
 
 
 def decode(data: bytes) -> bytes:

@@ -55,7 +55,8 @@ class SourceFile(msgspec.Struct, frozen=True):
     """One file of the repository: its path relative to the root, its kind (discover.py), and its text.
 
     ``data`` is UTF-8 whatever the file was stored in, so byte columns agree everywhere; line ends are as in the file.
-    ``sibling`` is the path of the AMD version of this file where one stands beside it.
+    ``sibling`` is the path of the AMD version of this file where one stands beside it. ``size`` is the size in bytes of a
+    binary of which ``data`` is only the start, else 0.
     """
 
     path: str
@@ -63,6 +64,7 @@ class SourceFile(msgspec.Struct, frozen=True):
     data: bytes = b""
     origin: Origin = Origin.OWN
     sibling: str = ""
+    size: int = 0
 
     @property
     def text(self) -> str:
