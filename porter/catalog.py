@@ -44,6 +44,8 @@ def _entry(rule: Rule) -> list[str]:
     if rule.replacement:
         how = f": {rule.replacement.how}" if rule.replacement.how else ""
         lines += ["", f"On ROCm: {rule.replacement.name}{how}"]
+    if rule.by_target:
+        lines += ["", "By target: " + "; ".join(f"{'all' if glob == '*' else glob}: {text}" for glob, text in rule.by_target.items())]
     lines += ["", *(f"- <{s.url}> (read {s.checked}): {s.says}" for s in rule.sources)]
     return lines
 
