@@ -163,6 +163,13 @@ def test_hostile_names_are_only_words() -> None:
     assert seen(negative)[0].left_out == ["a header in it is damaged"]
 
 
+def test_a_zip_without_its_end_is_read_from_the_front() -> None:
+    found, got = seen(zipped({"a.so": elf(), "b.so": elf(), "c.txt": b"x"})[:-150])
+    assert found.names[:2] == ["a.so", "b.so"]
+    assert got == {"a.so": elf(), "b.so": elf()}
+    assert found.left_out == ["the list of members at its end is missing"]
+
+
 def test_members_that_cannot_be_opened_are_said() -> None:
     encrypted = bytearray(zipped({"a.so": elf()}))
     encrypted[encrypted.index(b"PK\1\2") + 8] |= 1

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from porter.kinds import ARCHIVE_SUFFIXES
 from porter.parse import tarball
@@ -68,52 +69,78 @@ def _tar(stream: tarball.Stream, wanted: Callable[[str], bool], visit: Visit, fo
         found.leave(stream.why)
 
 
+class _Member(NamedTuple):
+    """One entry of a zip file; ``start`` is where its packed bytes stand, -1 where that place is wrong."""
+
+    name: str
+    flags: int
+    method: int
+    packed: int
+    start: int
+
+
 def _zip(data: bytes, wanted: Callable[[str], bool], visit: Visit, found: Contents) -> None:
     end = data.rfind(_END, max(0, len(data) - 65_557))
-    if end < 0 or end + 22 > len(data):
-        found.leave("the list of members at its end is missing")
-        return
-    at = struct.unpack_from("<I", data, end + 16)[0]
+    whole = 0 <= end <= len(data) - 22
+    entries = _central(data, struct.unpack_from("<I", data, end + 16)[0]) if whole else _in_order(data)
     budget = TOTAL_BYTES
-    while data[at : at + 4] == _CENTRAL and at + 46 <= len(data):
+    for member in entries:
         if len(found.names) >= MAX_MEMBERS:
             found.leave(f"more than {MAX_MEMBERS:,} members")
             return
-        name_length, extra, comment = struct.unpack_from("<HHH", data, at + 28)
-        name = printable(data[at + 46 : at + 46 + min(name_length, MAX_NAME)])
-        entry, at = at, at + 46 + name_length + extra + comment
-        if not name or name.endswith("/"):
+        if not member.name or member.name.endswith("/"):
             continue
-        found.names.append(name)
-        if wanted(name) and budget > 0:
-            body, spent = _zip_member(data, entry, min(budget, MEMBER_BYTES), found)
+        found.names.append(member.name)
+        if wanted(member.name) and budget > 0:
+            body, spent = _zip_member(data, member, min(budget, MEMBER_BYTES), found)
             budget -= spent
             if body:
-                visit(name, body)
+                visit(member.name, body)
     if budget <= 0:
         found.leave(f"more than {TOTAL_BYTES >> 20} MiB to unpack")
+    if not whole:
+        found.leave("the list of members at its end is missing")
 
 
-def _zip_member(data: bytes, entry: int, limit: int, found: Contents) -> tuple[bytes, int]:
-    """The start of the member that a central entry names, and how many bytes were gone through; nothing for what cannot be unpacked."""
-    flags, method = struct.unpack_from("<HH", data, entry + 8)
-    packed = struct.unpack_from("<I", data, entry + 20)[0]
-    local = struct.unpack_from("<I", data, entry + 42)[0]
-    if data[local : local + 4] != _LOCAL or local + 30 > len(data):
+def _central(data: bytes, at: int) -> Iterator[_Member]:
+    """The entries of the central directory."""
+    while data[at : at + 4] == _CENTRAL and at + 46 <= len(data):
+        flags, method, packed = (*struct.unpack_from("<HH", data, at + 8), struct.unpack_from("<I", data, at + 20)[0])
+        name, extra, comment = struct.unpack_from("<HHH", data, at + 28)
+        local, start = struct.unpack_from("<I", data, at + 42)[0], -1
+        if data[local : local + 4] == _LOCAL and local + 30 <= len(data):
+            start = local + 30 + sum(struct.unpack_from("<HH", data, local + 26))
+        yield _Member(printable(data[at + 46 : at + 46 + min(name, MAX_NAME)]), flags, method, packed, start)
+        at += 46 + name + extra + comment
+
+
+def _in_order(data: bytes) -> Iterator[_Member]:
+    """The entries as they stand in a file whose end is missing, up to one that does not say its size."""
+    at = 0
+    while data[at : at + 4] == _LOCAL and at + 30 <= len(data):
+        flags, method, packed = (*struct.unpack_from("<HH", data, at + 6), struct.unpack_from("<I", data, at + 18)[0])
+        name, extra = struct.unpack_from("<HH", data, at + 26)
+        start = at + 30 + name + extra
+        yield _Member(printable(data[at + 30 : at + 30 + min(name, MAX_NAME)]), flags, method, packed, start)
+        if flags & 8 or packed == 0xFFFFFFFF:
+            return
+        at = start + packed
+
+
+def _zip_member(data: bytes, member: _Member, limit: int, found: Contents) -> tuple[bytes, int]:
+    """The start of a member, and how many bytes were gone through; nothing for what cannot be unpacked."""
+    start, end = member.start, min(member.start + member.packed, len(data))
+    if start < 0:
         found.leave("members whose place is wrong")
-        return b"", 0
-    name_length, extra = struct.unpack_from("<HH", data, local + 26)
-    start = local + 30 + name_length + extra
-    end = min(start + packed, len(data))
-    if flags & 1:
+    elif member.flags & 1:
         found.leave("members that are encrypted")
-        return b"", 0
-    if method == 0:
-        return data[start : min(end, start + limit)], min(end - start, limit)
-    if method != 8:
-        found.leave(f"members packed by method {method}")
-        return b"", 0
-    return _inflated(data, start, end, limit, found)
+    elif member.method == 0:
+        return data[start : min(end, start + limit)], max(0, min(end - start, limit))
+    elif member.method == 8:
+        return _inflated(data, start, end, limit, found)
+    else:
+        found.leave(f"members packed by method {member.method}")
+    return b"", 0
 
 
 def _inflated(data: bytes, start: int, end: int, limit: int, found: Contents) -> tuple[bytes, int]:

@@ -20,7 +20,7 @@ MAX_ENTRIES = 256
 _MARKS = (b".nv_fatbin", b"__nv_relfatbin", b".hip_fatbin")
 _NVIDIA = re.compile(
     r"lib(?:cu(?:da|dart|blas|fft|rand|sparse|solver|dnn|pti|tensor|file|dss|quantum|inj|obj|vid|vs|ml|df|graph|custatevec)|nv(?:infer|onnxparser|rtc"
-    r"|jpeg|jitlink|toolsext|parsers|shmem|comp|idia|perf|scibuf|optix|blas|ml|encode|cuvid|buf|ds|imgcodec)|npp|nccl|tensorrt|cvcuda|nixl_cuda)"
+    r"|jpeg|jitlink|toolsext|parsers|shmem|comp|idia|perf|scibuf|optix|blas|ml|encode|cuvid|buf|ds|imgcodec)|npp|nccl|tensorrt|cvcuda|torch_cuda|c10_cuda)"
     r"[A-Za-z0-9_+.-]*?\.so",
     re.IGNORECASE,
 )
@@ -55,7 +55,10 @@ def inside(data: bytes) -> Inside:
     """What a compiled file says of itself; empty for anything that is no ELF file, static library or fatbin."""
     if data.startswith(ELF):
         sections = tuple(name for name in section_names(data) if "fatbin" in name or name.startswith(".nv"))
-        return Inside(tuple(needed_libraries(data)), sections, architectures(data) if sections else ())
+        found = architectures(data)
+        if found and not any(name.startswith(".nv") for name in sections):
+            sections = (*sections, ".nv_fatbin")  # the list of sections is stripped, or behind the part that was unpacked
+        return Inside(tuple(needed_libraries(data)), sections, found)
     if data.startswith(ARCHIVE):
         marks = tuple(mark.decode() for mark in _MARKS if mark in data)
         return Inside((), marks, architectures(data) if marks else ())
