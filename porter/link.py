@@ -15,7 +15,9 @@ from porter.parse import Parsed, cmake_includes, ptx
 from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
 from porter.parse.guards import SourceGuards, guards_of
 from porter.parse.ptx_asm import is_spelling
-from porter.survey import Constant, FunctionDef, Launch, Macro, Survey, survey
+from porter.parse.type_names import TypeName
+from porter.survey import Constant, FunctionDef, Macro, Survey, survey
+from porter.survey_launches import Launch
 
 __all__ = ["Constant", "FunctionDef", "Index", "Launch", "Macro", "Survey", "link", "survey"]
 
@@ -34,6 +36,7 @@ class Index:
         self.macros: dict[str, list[tuple[str, Macro]]] = defaultdict(list)
         self.constants: dict[str, list[tuple[str, Constant]]] = defaultdict(list)
         self.functions: dict[str, list[tuple[str, FunctionDef]]] = defaultdict(list)
+        self.types: dict[str, list[tuple[str, TypeName]]] = defaultdict(list)
         self.flags: dict[str, list[str]] = defaultdict(list)
         self._by_base: dict[str, list[str]] = defaultdict(list)
         self._launches: dict[str, list[tuple[str, Launch]]] = defaultdict(list)
@@ -45,6 +48,8 @@ class Index:
                 self.constants[constant.name].append((path, constant))
             for function in one.functions:
                 self.functions[function.name].append((path, function))
+            for kind in one.types:
+                self.types[kind.name].append((path, kind))
             for launch in one.launches:
                 self._launches[launch.kernel.rpartition("::")[2]].append((path, launch))
             for flag in one.flags:
@@ -135,10 +140,16 @@ class Index:
 
     def function(self, name: str, from_path: str) -> FunctionDef | None:
         """The function a file means by a name: its own, an included one, or the repository's only one."""
-        found = self.functions.get(name.rpartition("::")[2], [])
+        found = [(path, f) for path, f in self.functions.get(name.rpartition("::")[2], []) if f.live is not Live.NO]
         for place in self._nearest([path for path, _ in found], from_path):
             return next(f for path, f in found if path == place)
         return found[0][1] if len(found) == 1 else None
+
+    def type_texts(self, name: str, from_path: str) -> list[str]:
+        """What a file means by the name of a plain type: the nearest typedefs that an AMD build reads, else the repository's."""
+        found = [(path, kind.text) for path, kind in self.types.get(name, ()) if kind.live is not Live.NO]
+        near = self._nearest([path for path, _ in found], from_path)
+        return [text for path, text in found if not near or path == near[0]]
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

@@ -13,18 +13,15 @@ from porter.model import Fact, Live
 from porter.parse import Parsed
 from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
 from porter.parse.guards import SourceGuards
+from porter.parse.type_names import TypeName, type_names
+from porter.survey_launches import Launch, launched
 
 CXX_KINDS = ("cuda", "cxx")
 MAX_ENTRIES = 20_000  # of each sort a file may give
 MAX_RETURN = 120  # bytes of a function's body that may be a mere constant
 _UNSAFE_ATOMICS = "-munsafe-fp-atomics"
 _FLAG = re.compile(r"-D\s*([A-Za-z_]\w*)(?:=(.*))?\Z")
-_LAUNCHERS = {  # place of the kernel, of the grid and of the block among the arguments
-    "cudaLaunchKernel": (0, 1, 2), "cudaLaunchCooperativeKernel": (0, 1, 2), "hipLaunchKernelGGL": (0, 1, 2), "hipLaunchKernel": (0, 1, 2),
-    "cudaLaunchKernelEx": (1, -1, -1), "cudaLaunchKernelExC": (1, -1, -1), "hipLaunchCooperativeKernel": (0, 1, 2),
-}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_][\w:]*")
-_CAST = re.compile(r"^\(?\s*\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)|^(?:reinterpret|static)_cast\s*<[^>]*>")
 
 
 class Macro(msgspec.Struct, frozen=True, gc=False):
@@ -73,18 +70,6 @@ class FunctionDef(msgspec.Struct, frozen=True, gc=False):
     features: tuple[str, ...] = ()  # what a device function uses, in the words of kernel_features.py
 
 
-class Launch(msgspec.Struct, frozen=True, gc=False):
-    """A launch: the kernel's name as written and the texts of its configuration, empty where left out."""
-
-    kernel: str
-    line: int
-    grid: str = ""
-    block: str = ""
-    shared: str = ""
-    stream: str = ""
-    live: Live = Live.YES
-
-
 class Flag(msgspec.Struct, frozen=True, gc=False):
     """A -D or -U of a build file, or the flag for unsafe floating-point atomics; ``everywhere``: all targets get it."""
 
@@ -108,6 +93,7 @@ class Survey(msgspec.Struct, frozen=True):
     flags: tuple[Flag, ...] = ()
     cmake_includes: tuple[tuple[str, Live], ...] = ()
     sources: tuple[tuple[str, Live], ...] = ()
+    types: tuple[TypeName, ...] = ()
     skipped_includes: tuple[str, ...] = ()  # of includes, those that the AMD build does not read
 
 
@@ -130,7 +116,8 @@ def survey(parsed: Parsed) -> Survey:
         tuple(_macro(fact, parsed.guards) for fact in parsed.facts if fact.kind == "define")[:MAX_ENTRIES],
         tuple(_constants(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
         kernel_features.of_functions(parsed, tuple(_functions(found, parsed))[:MAX_ENTRIES]) if isinstance(found, Captured) else (),
-        tuple(_launches(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
+        tuple(launched(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
+        types=tuple(type_names(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
         skipped_includes=_skipped_includes(parsed),
     )
 
@@ -257,41 +244,3 @@ def _parameters(found: Captured, node: Any) -> tuple[Parameter, ...]:
         names = _NAME.findall(_text(found, named))
         out.append(Parameter(names[-1] if names else "", text_of(found.slice(child)), text_of(found.slice(default)) if default else ""))
     return tuple(out)
-
-
-def _launches(found: Captured, parsed: Parsed) -> Iterator[Launch]:
-    variables: dict[str, str] | None = None
-    for fact in parsed.facts:
-        made = _launch(fact)
-        if made is None:
-            continue
-        variables = _variables(found) if variables is None else variables
-        yield msgspec.structs.replace(made, kernel=variables.get(made.kernel, made.kernel))
-
-
-def _launch(fact: Fact) -> Launch | None:
-    args = (*fact.args, "", "", "", "", "")
-    if fact.kind == "launch":
-        return Launch(fact.name, fact.span.line, args[0], args[1], args[2], args[3], fact.live)
-    places = _LAUNCHERS.get(fact.name) if fact.kind == "call" else None
-    if places is None:
-        return None
-    kernel, grid, block = (args[place] if place >= 0 else "" for place in places)
-    names = _NAME.findall(_CAST.sub("", kernel))
-    return Launch(names[0], fact.span.line, grid, block, live=fact.live) if names else None
-
-
-def _variables(found: Captured) -> dict[str, str]:
-    """Local names of kernels: `auto kernel = &real_kernel<T>;` gives kernel -> real_kernel."""
-    out: dict[str, str] = {}
-    for node in found.all("initialised"):
-        name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
-        if name is None or value is None or value.end_byte - value.start_byte > 400:
-            continue
-        inner = value.child_by_field_name("argument") if value.type == "pointer_expression" else value
-        if inner is not None and inner.type in ("identifier", "template_function", "qualified_identifier"):
-            target = plain_name(found.slice(inner))
-            names = _NAME.findall(_text(found, name))
-            if names and target not in (names[-1], "nullptr"):
-                out.setdefault(names[-1], target)
-    return out

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.config import Config
-from porter.flow import number
 from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
@@ -42,11 +41,11 @@ def _narrowed(uses: Uses, targets: tuple[str, ...]) -> Iterator[Hit]:
         value = env.value(event.value)
         if value.kind != "mask" or value.via not in BALLOTS:
             continue
-        if event.kind == "decl" and number.type_bits(event.type) == 32 and not event.extents:
+        if event.kind == "decl" and env.program.bits(event.type) == 32 and not event.extents:
             yield _ballot(env, event, f"{event.name} ({event.type}) holds the result of {value.via}", value, targets)
         elif event.kind == "assign" and event.target is not None:
             yield from _stored(env, event, event.target, value, targets)
-        elif event.kind == "return" and number.type_bits(env.function.returns) == 32:
+        elif event.kind == "return" and env.program.bits(env.function.returns) == 32:
             yield _ballot(env, event, f"{env.function.name} returns {value.via} as {env.function.returns}", value, targets)
 
 
@@ -54,7 +53,7 @@ def _stored(env: Env, event: Event, target: Expr, value: Value, targets: tuple[s
     if target.kind == "name":
         decl = env.declaration(target)
         kind = decl.type if decl is not None else env.params[target.op][1].type if target.op in env.params else ""
-        if number.type_bits(kind.rstrip("*&")) == 32:
+        if env.program.bits(kind.rstrip("*&")) == 32:
             yield _ballot(env, event, f"{target.op} ({kind}) holds the result of {value.via}", value, targets)
         return
     place = env.value(target)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from porter.flow import number, values
+from porter.flow import calls, number, values
 from porter.flow.event import Event, Function
 from porter.flow.expr import Expr, walk
-from porter.flow.names import (
-    BALLOTS,
-    HARDWARE_NAMES,
-    LANE_CALLS,
-    LANE_MASKS,
-    TILE_TYPE,
-    by_name,
-)
+from porter.flow.names import HARDWARE_NAMES, LANE_MASKS, TILE_TYPE, by_name
 from porter.flow.unit import Unit
 from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, Value
 from porter.model import Live
@@ -23,6 +17,7 @@ if TYPE_CHECKING:
     from porter.flow.program import Program
 
 MAX_CHASE = 24  # names followed one behind the other
+TYPE_NAME = re.compile(r"[A-Za-z_][\w:]*")
 
 
 class Env:
@@ -33,6 +28,7 @@ class Env:
         self.unit, self.function, self.program = unit, function, program
         self.decls: dict[str, list[Event]] = {}
         self.assigns: dict[str, list[Event]] = {}
+        self.initial: dict[str, list[Event]] = {}  # members that a constructor sets before its body
         self.asm: dict[str, Value] = {}
         self.stepped: dict[str, list[int]] = {}
         self.params = {param.name: (i, param) for i, param in enumerate(function.params)}
@@ -40,6 +36,7 @@ class Env:
         self._known: dict[int, Value] = {}
         self._names: dict[tuple[str, int], Value] = {}
         self._busy: set[str] = set()
+        self.outer: Env | None = None  # the function that a lambda stands in
         for event in function.events:
             self._note(event)
 
@@ -48,6 +45,8 @@ class Env:
             self.decls.setdefault(event.name, []).append(event)
         elif event.kind == "assign" and event.target is not None and event.target.kind == "name":
             self.assigns.setdefault(event.target.op, []).append(event)
+        elif event.kind == "initialiser" and event.target is not None:
+            self.initial.setdefault(event.target.op, []).append(event)
         elif event.kind == "loop" and event.value is not None and event.value.kind == "assign":
             self.stepped.setdefault(event.value.args[0].op, []).append(event.line)
         elif event.kind == "asm" and event.value is not None:
@@ -98,11 +97,11 @@ class Env:
         if kind == "cast":
             return self._cast(expr, depth)
         if kind == "call":
-            return self._call(expr, depth)
+            return calls.called(self, expr, depth)
         if kind == "method":
-            return self._method(expr, depth)
+            return calls.method(self, expr, depth)
         if kind == "field":
-            return self._field(expr)
+            return self._field(expr, depth)
         if kind == "cond" and len(expr.args) == 3:
             return self._either(expr, depth)
         if kind == "index":
@@ -111,7 +110,7 @@ class Env:
 
     def _cast(self, expr: Expr, depth: int) -> Value:
         inner = self.value(expr.args[0], depth + 1) if expr.args else OTHER
-        bits = number.type_bits(expr.op)
+        bits = self.program.bits(expr.op)
         return inner.but(bits=bits) if bits else inner
 
     def _either(self, expr: Expr, depth: int) -> Value:
@@ -127,13 +126,22 @@ class Env:
         while owner.kind == "index":
             owner = owner.args[0]
         decl = self.declaration(owner) if owner.kind == "name" else None
-        return Value("other", bits=number.type_bits(decl.type.rstrip("*&"))) if decl is not None else OTHER
+        return Value("other", bits=self.program.bits(decl.type.rstrip("*&"))) if decl is not None else OTHER
 
-    def _field(self, expr: Expr) -> Value:
-        name = expr.op
+    def _field(self, expr: Expr, depth: int) -> Value:
+        name, owner = expr.op, expr.args[0]
         if name == "warpSize":
             return Value("hw", 0, via="property")
-        return by_name(name)
+        kind = self.function.owner if owner.op == "this" else self.type_of(owner) if owner.kind == "name" else ""
+        found = self.program.members.value(kind, name, depth) if kind else OTHER
+        return found if found.kind != "other" else by_name(name)
+
+    def type_of(self, name: Expr) -> str:
+        """The last word of the type that a local name or parameter is declared with; empty where that is not known."""
+        decl = self.declaration(name)
+        kind = decl.type if decl is not None else self.params[name.op][1].type if name.op in self.params else ""
+        words = TYPE_NAME.findall(kind.partition("<")[0])
+        return str(words[-1]).rpartition("::")[2] if words else ""
 
     def declaration(self, name: Expr) -> Event | None:
         """The declaration that a name refers to at its place, if it is local."""
@@ -183,6 +191,12 @@ class Env:
         template = self.templates.get(text)
         if template is not None:
             return self._template(text, template.default, depth)
+        if self.outer is not None:
+            return self.outer.name(expr, depth)
+        if self.function.owner:
+            member = self.program.members.value(self.function.owner, text, depth)
+            if member.kind != "other":
+                return member
         found = self.program.constant(self.unit, expr.name if text not in self.unit.constants else text)
         if found is not None:
             return found
@@ -192,7 +206,7 @@ class Env:
         return by_name(expr.name)
 
     def _local(self, text: str, decl: Event, depth: int) -> Value:
-        bits = number.type_bits(decl.type)
+        bits = self.program.bits(decl.type)
         tile = self._tile(decl.type)
         if tile is not None:
             return tile
@@ -238,7 +252,7 @@ class Env:
 
     def _parameter(self, text: str, depth: int) -> Value:
         place, param = self.params[text]
-        bits = number.type_bits(param.type)
+        bits = self.program.bits(param.type)
         tile = self._tile(param.type)
         if tile is not None:
             return tile
@@ -256,44 +270,3 @@ class Env:
         if made.kind == "const":
             return made.but(symbols=(text, *made.symbols))
         return by_name(text)
-
-    def _call(self, expr: Expr, depth: int) -> Value:
-        name = expr.name
-        if name in BALLOTS:
-            return Value("mask", bits=64, via=name)
-        if name in ("min", "max", "fminf", "std::min", "std::max") and len(expr.args) == 2:
-            a, b = self.value(expr.args[0], depth + 1), self.value(expr.args[1], depth + 1)
-            if a.kind == "const" and b.kind == "const" and a.num is not None and b.num is not None:
-                return a.but(num=min(a.num, b.num) if name.endswith("min") else max(a.num, b.num), symbols=(*a.symbols, *b.symbols))
-            return a if a.kind not in ("const", "other") else b.but(kind="other") if b.kind == "const" else b
-        if name in ("__popc", "__ffs", "__clz", "__popcll", "__ffsll", "__clzll", "__brev", "__brevll"):
-            return Value("other", bits=32)
-        if name in ("__shfl_sync", "__shfl", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync") and len(expr.args) >= 2:
-            inner = self.value(expr.args[1 if name.endswith("_sync") else 0], depth + 1)
-            return inner if inner.kind == "mask" else Value("other", bits=inner.bits)
-        if name in ("tiled_partition", "thread_block_tile") and expr.targs:
-            size = self.value(expr.targs[0], depth + 1)
-            return Value("tile", num=size.num, width=size.num or UNKNOWN_WIDTH, symbols=size.symbols)
-        if name == "coalesced_threads":
-            return Value("tile", width=HARDWARE, via="coalesced")
-        made = self.program.returned(self.unit, name, depth)
-        if made.kind != "other":
-            return made
-        if name in LANE_CALLS:
-            return Value("lane", width=HARDWARE, via="laneid", proven=name.startswith("__"))
-        return by_name(name)
-
-    def _method(self, expr: Expr, depth: int) -> Value:
-        owner = self.value(expr.args[0], depth + 1)
-        if owner.kind == "tile":
-            if expr.op == "thread_rank":
-                return Value("lane", width=owner.width, via="tile", symbols=owner.symbols)
-            if expr.op == "meta_group_rank":
-                return Value("warp", width=owner.width, via="tile", symbols=owner.symbols)
-            if expr.op in ("ballot", "match_any", "match_all"):
-                return Value("mask", bits=32, via="tile", width=owner.width)
-            if expr.op in ("size", "num_threads") and owner.num is not None:
-                return values.const(owner.num, 32, owner.symbols)
-        if expr.op == "thread_rank":
-            return Value("tid")
-        return by_name(expr.op)

@@ -57,7 +57,10 @@ class Parameter(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class Function(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A function, method, or function-like macro. ``side`` is kernel, device, both, host or macro."""
+    """A function, method, function-like macro, or a lambda for the device. ``side`` is kernel, device, both, host or macro.
+
+    ``owner`` is the class of a method, ``outer`` the function that a lambda stands in.
+    """
 
     name: str
     side: str
@@ -67,6 +70,8 @@ class Function(msgspec.Struct, frozen=True, eq=False, gc=False):
     bounds: tuple[Expr, ...] = ()
     returns: str = ""
     events: tuple[Event, ...] = ()
+    owner: str = ""
+    outer: Function | None = None
 
     @property
     def on_device(self) -> bool:

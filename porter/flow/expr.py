@@ -14,7 +14,8 @@ TYPE_CALLS = frozenset({"int", "unsigned", "uint32_t", "int32_t", "uint64_t", "i
 
 
 class Expr(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One expression. ``kind`` is num, name, field, binary, unary, call, method, index, cond, cast, assign, list or other.
+    """One expression. ``kind`` is num, name, field, binary, unary, call, method, index, cond, cast, assign, list, invoke (of
+    what another call made; it is the first of ``args``) or other.
 
     ``op`` is the operator, the literal, the name (qualified as written, template arguments removed) or the type of a cast;
     ``args`` are the operands, of a call its arguments, of a method the object and then the arguments; ``targs`` are template
@@ -190,12 +191,26 @@ def _call(node: Any, at: Origin, depth: int) -> Expr:
         return _make(node, at, "method", member.op, (*member.args, *args), member.targs)
     if callee.type == "primitive_type":
         return _make(node, at, "cast", at.text(callee), args[:1])
+    if callee.type in ("compound_literal_expression", "call_expression"):
+        return _make(node, at, "invoke", "", (build(callee, at, depth + 1), *args))
     name, targs = _callee_name(callee, at, depth + 1)
     if len(args) == 1 and name in CASTS:
         return _make(node, at, "cast", _type_text(callee, at), args)
     if len(args) == 1 and name.rpartition("::")[2] in TYPE_CALLS:
         return _make(node, at, "cast", name, args)
     return _make(node, at, "call", name, args, targs, shape)
+
+
+def _made(node: Any, at: Origin, depth: int) -> Expr:
+    """T{a, b} is what T(a, b) is."""
+    kind, given = node.child_by_field_name("type"), node.child_by_field_name("value")
+    if kind is None or given is None:
+        return _make(node, at, "other", node.type)
+    name, targs = _callee_name(kind, at, depth + 1)
+    args = _list(given, at, depth + 1).args
+    if len(args) == 1 and name.rpartition("::")[2] in TYPE_CALLS:
+        return _make(node, at, "cast", name, args)
+    return _make(node, at, "call", name, args, targs)
 
 
 def _type_text(callee: Any, at: Origin) -> str:
@@ -255,8 +270,10 @@ MAKERS = {
     "template_type": _qualified,
     "dependent_type": _qualified,
     "cast_expression": _cast,
+    "compound_literal_expression": _made,
     "subscript_expression": _index,
     "type_descriptor": _descriptor,
     "initializer_list": _list,
     "argument_list": _list,
+    "this": _name,
 }

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from porter.flow.classes import initialisers, is_for_device
+from porter.flow.declared import misread, type_of
 from porter.flow.event import Event, Guard, Loop
 from porter.flow.expr import Expr, Origin, build
 from porter.model import Span
@@ -22,10 +24,6 @@ class _Work(msgspec.Struct, frozen=True, eq=False, gc=False):
     scope_end: int
 
 
-TYPE_WORDS = frozenset({
-    "type_qualifier", "storage_class_specifier", "primitive_type", "type_identifier", "template_type", "qualified_identifier",
-    "dependent_type",
-})  # fmt: skip
 LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
 
@@ -38,9 +36,12 @@ class Reader:
         self.events: list[Event] = []
         self.stack: list[_Work] = []
 
-    def read(self, body: Any) -> tuple[Event, ...]:
-        """The events of a body, in source order."""
-        self.stack = [_Work(body, (), (), self.line(body.end_point[0]))]
+    def read(self, body: Any, whole: Any = None) -> tuple[Event, ...]:
+        """The events of a body, in source order; those of a constructor's initialisers first, where ``whole`` is one."""
+        start = _Work(body, (), (), self.line(body.end_point[0]))
+        for node, target, value in initialisers(whole, self.at) if whole is not None else ():
+            self.emit(start, "initialiser", node, op="=", target=target, value=value)
+        self.stack = [start]
         while self.stack and len(self.events) < MAX_EVENTS:
             self._step(self.stack.pop())
         return tuple(self.events)
@@ -80,7 +81,7 @@ class Reader:
     def _expression(self, work: _Work, node: Any) -> None:
         if node.type == "lambda_expression":
             body = node.child_by_field_name("body")
-            if body is not None:
+            if body is not None and not is_for_device(node, self.at.data):
                 self._push(work, [body], work.guards, work.loops, work.scope_end)
             return
         if node.type == "comma_expression":
@@ -89,7 +90,7 @@ class Reader:
         self._evaluate(work, node, build(node, self.at))
 
     def _evaluate(self, work: _Work, node: Any, value: Expr) -> None:
-        declared = _misread(value)
+        declared = misread(value)
         if declared is not None:
             name, kind, init = declared
             self.emit(work, "decl", node, name=name, type=kind, value=init)
@@ -109,7 +110,7 @@ class Reader:
             child = pending.pop()
             if child.type == "lambda_expression":
                 body = child.child_by_field_name("body")
-                if body is not None:
+                if body is not None and not is_for_device(child, self.at.data):
                     self.stack.append(_Work(body, work.guards, work.loops, self.line(body.end_point[0])))
             else:
                 pending.extend(reversed(child.named_children))
@@ -215,6 +216,24 @@ class Reader:
                 return self.at.text(left), build(right, self.at)
         return variable, None
 
+    def _switch(self, work: _Work) -> None:
+        """What stands under a case is guarded by a comparison with its value; the default is under no new guard."""
+        found, body = work.node.child_by_field_name("condition"), work.node.child_by_field_name("body")
+        if found is None or body is None:
+            self._children(work, work.node)
+            return
+        condition = build(found, self.at)
+        self._evaluate(work, found, condition)
+        end = self.line(body.end_point[0])
+        for child in reversed(body.named_children):
+            value = child.child_by_field_name("value") if child.type == "case_statement" else None
+            guards = work.guards
+            if value is not None:
+                case = build(value, self.at)
+                equal = msgspec.structs.replace(case, kind="binary", op="==", args=(condition, case), targs=(), shape=())
+                guards = (*guards, Guard(equal, True))
+            self._push(work, [child], guards, work.loops, end)
+
     def _case(self, work: _Work) -> None:
         value = work.node.child_by_field_name("value")
         if value is not None:
@@ -238,41 +257,6 @@ class Reader:
             self._push(work, [body], work.guards, work.loops, self.line(body.end_point[0]))
 
 
-def _misread(value: Expr) -> tuple[str, str, Expr | None] | None:
-    """Name, type and value of a declaration such as ``Tile<32> t = f();``, which the grammar may take for two comparisons."""
-    if value.kind != "binary" or value.op != ">" or value.args[0].kind != "binary" or value.args[0].op != "<":
-        return None
-    (left, right), last = value.args[0].args, value.args[1]
-    if left.kind != "name":
-        return None
-    kind = f"{left.op}<{right.op}>"
-    if last.kind == "name":
-        return last.op, kind, None
-    if last.kind == "assign" and last.op == "=" and last.args[0].kind == "name":
-        return last.args[0].op, kind, last.args[1]
-    return None
-
-
-def named_type(node: Any, at: Origin, word: bytes) -> tuple[str, Expr] | None:
-    """The name and the type of a using or typedef whose type holds a word; None for any other."""
-    kind = node.child_by_field_name("type")
-    name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
-    if kind is None or name is None or word not in at.data[kind.start_byte : kind.end_byte]:
-        return None
-    return at.text(name), build(kind, at)
-
-
-def type_of(node: Any, at: Origin) -> str:
-    """Type of a declaration with its qualifiers, as written."""
-    words = []
-    for child in node.children:
-        if child.type in TYPE_WORDS or child.type.endswith("type_specifier"):
-            words.append(at.text(child))
-        elif child.type in ("init_declarator", "identifier", "array_declarator", "pointer_declarator"):
-            break
-    return " ".join(words)
-
-
 HANDLERS = {
     "compound_statement": Reader._block,
     "declaration": Reader._declaration,
@@ -284,6 +268,7 @@ HANDLERS = {
     "continue_statement": Reader._exit,
     "goto_statement": Reader._exit,
     "if_statement": Reader._if,
+    "switch_statement": Reader._switch,
     "case_statement": Reader._case,
     "gnu_asm_expression": Reader._asm,
     "static_assert_declaration": Reader._static_assert,

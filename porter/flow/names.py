@@ -7,9 +7,9 @@ import re
 from porter.flow.values import OTHER, UNKNOWN_WIDTH, Value
 
 LANE_NAME = re.compile(
-    r"(?:\w+_)?(?:lane|lane_?id|lane_?idx|lane_?index|lid_in_warp|tid_?in_?warp|thread_?in_?warp|warp_?lane|in_?warp_?id)\Z", re.I
+    r"(?:\w+_)?(?:lane|lane_?id|lane_?idx|lane_?index|lid_in_warp|tid_?in_?warp|thread_?in_?warp|warp_?lane|in_?warp_?id)_?\Z", re.I
 )
-WARP_NAME = re.compile(r"(?:\w+_)?(?:warp|wid|warp_?id|warp_?idx|warp_?index|warp_?num|warp_?rank)\Z", re.I)
+WARP_NAME = re.compile(r"(?:\w+_)?(?:warp|wid|warp_?id|warp_?idx|warp_?index|warp_?num|warp_?rank)_?\Z", re.I)
 THREAD_NAME = re.compile(r"(?:\w+_)?(?:tid|thread_?id|thread_?idx|t_?idx|thread_?rank|tidx|local_?tid|tid_x)\Z", re.I)
 WIDTH_NAME = re.compile(
     r"(?:k|c|g|cu|cuda|gpu|the|max|num|log)?_?(?:\w*_)?(?:warp_?size|warp_?sz|size_?of_?warp|warp_?width|warp_?threads?|threads?_?(?:per|in)_?(?:a_)?warp|wave_?size"
@@ -19,6 +19,10 @@ WIDTH_NAME = re.compile(
 BALLOTS = frozenset({"__ballot_sync", "__ballot", "__activemask", "__match_any_sync", "__match_all_sync", "__match_any", "__match_all"})
 HARDWARE_NAMES = frozenset({"warpSize", "WARPSIZE_HW", "CUB_PTX_WARP_THREADS", "CUB_WARP_THREADS", "__AMDGCN_WAVEFRONT_SIZE"})
 LANE_CALLS = frozenset({"__lane_id", "__laneid", "laneid", "LaneId", "getLaneId", "lane_id", "get_lane_id", "get_laneid"})
+WARP_CALLS = {
+    "canonical_warp_idx": "warp", "canonical_warp_idx_sync": "warp", "canonical_warp_idx_in_warp_group": "warp",
+    "canonical_lane_idx": "lane",
+}  # fmt: skip
 TILE_TYPE = re.compile(r"\bthread_block_tile\s*<\s*(\w+)")
 LANE_MASKS = re.compile(r"%+lanemask_(\w\w)")
 

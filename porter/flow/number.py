@@ -8,7 +8,9 @@ LITERAL = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)([uUlLzZ]*)\
 WIDE = re.compile(
     r"long|int64|uint64|size_t|ptrdiff|\bu64\b|\bs64\b|\bULL\b|\bull\b|u?intptr|lane_?mask|LaneMask|WarpMask|mask64|wave_?mask", re.I
 )
-NARROW = re.compile(r"\b(?:unsigned|int|signed|u?int32_t|uint|u32|s32|ui32|u?int16_t|u?int8_t|short|char|bool|uint32|int32)\b")
+NARROW = re.compile(
+    r"\b(?:unsigned|int|signed|u?int32_t|uint|u32|s32|ui32|u?int16_t|u?int8_t|short|char|bool|uint32|int32|U32|S32|UINT32?|DWORD)\b"
+)
 
 
 def parse(text: str) -> tuple[int, int] | None:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from porter.flow import number
 from porter.flow.cub import default_width
-from porter.flow.env import MAX_CHASE, Env
+from porter.flow.env import MAX_CHASE, TYPE_NAME, Env
 from porter.flow.event import Function
 from porter.flow.expr import Expr, walk
+from porter.flow.fragments import parse_expression
+from porter.flow.members import Members
 from porter.flow.names import WIDTH_NAME
-from porter.flow.unit import Definition, Unit, parse_expression, unit_of
+from porter.flow.unit import Definition, Unit, unit_of
 from porter.flow.values import OTHER, WARP, Value
 from porter.link import Index
 from porter.model import Live, Span
 from porter.parse import Parsed
 
 WAVE = 64  # lanes of a wave on the targets that have wide waves
+MAX_TYPES = 6  # names of types followed one behind the other
+TYPE_QUALIFIERS = frozenset(
+    {"const", "volatile", "static", "constexpr", "__shared__", "__restrict__", "register", "extern", "inline", "typename"}
+)
 MAX_TEXT = 200  # bytes of a constant's definition that are looked at
 _NOWHERE = Span(0, 0, 0, 0)
 
@@ -38,6 +46,11 @@ class Program:
         self._by_name: dict[str, list[Env]] = {}
         for env in self.envs:
             self._by_name.setdefault(env.function.name, []).append(env)
+        by_function = {id(env.function): env for env in self.envs}
+        for env in self.envs:
+            env.outer = by_function.get(id(env.function.outer)) if env.function.outer is not None else None
+        self.members = Members(self)
+        self._bits: dict[str, int] = {}
         self._callers: dict[str, list[tuple[Env, Expr]]] | None = None
         self._constants: dict[str, Value | None] = {}
         self._returned: dict[str, Value] = {}
@@ -48,9 +61,30 @@ class Program:
     def wide_types(self) -> frozenset[str]:
         """Names that the file gives to CUB's algorithms for warps as wide as the hardware."""
         if self._wide is None:
-            outside = Evaluator(self.unit, self)
-            self._wide = frozenset(name for name, alias in self.unit.aliases if default_width(outside, alias))
+            self._wide = frozenset(name for name, alias in self.unit.aliases if default_width(self.outside, alias))
         return self._wide
+
+    def bits(self, text: str, depth: int = 0) -> int:
+        """Width in bits of an integer type, the project's own names for such types followed; 0 for unknown."""
+        known = self._bits.get(text)
+        if known is None:
+            known = number.type_bits(text)
+            name = next((word for word in TYPE_NAME.findall(text) if word not in TYPE_QUALIFIERS), "").rpartition("::")[2]
+            texts = self._type_texts(name) if name and "*" not in text and "<" not in text and depth < MAX_TYPES else []
+            if texts:
+                sizes = {self.bits(other, depth + 1) for other in texts if other != text}
+                known = sizes.pop() if len(sizes) == 1 else 0
+            self._bits[text] = known
+        return known
+
+    def _type_texts(self, name: str) -> list[str]:
+        own = [text for text, line in self.unit.types.get(name, ()) if self.unit.parsed.live(line) is not Live.NO]
+        return own if own or not isinstance(self.index, Index) else self.index.type_texts(name, self.unit.parsed.file.path)
+
+    @cached_property
+    def outside(self) -> Env:
+        """The environment of what stands outside functions."""
+        return Evaluator(self.unit, self)
 
     def named(self, name: str) -> list[Env]:
         """Environments of the functions and macros with this name."""
@@ -122,7 +156,7 @@ class Program:
 
     def _of_definition(self, definition: Definition) -> Value | None:
         made = Evaluator(self.unit, self).value(definition.value)
-        bits = number.type_bits(definition.type)
+        bits = self.bits(definition.type)
         if made.kind in ("other", "named_width") and not bits:
             return None
         made = made.but(symbols=tuple(dict.fromkeys((definition.name, *made.symbols)))[:4])
@@ -181,7 +215,7 @@ def _results(env: Env, depth: int) -> list[Value]:
             continue
         if event.kind == "return" or (env.function.side == "macro" and event.kind == "eval"):
             value = env.value(event.value, depth + 1)
-            bits = number.type_bits(env.function.returns)
+            bits = env.program.bits(env.function.returns)
             if value.kind not in ("other", "bool"):
                 found.append(value.but(bits=bits) if bits and value.kind == "mask" else value)
     return found

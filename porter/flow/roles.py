@@ -9,6 +9,8 @@ from porter.flow.env import Env
 from porter.flow.event import Event, Loop
 from porter.flow.expr import Expr
 from porter.flow.intrinsics import BARRIERS, BIT_COUNTS, FRAGMENTS, MATRIX, SHUFFLES, VOTES
+from porter.flow.loops import doubles, halves, loop_start, steps
+from porter.flow.members import keeps_lane
 from porter.flow.names import LANE_NAME, WARP_NAME, WIDTH_NAME
 from porter.flow.program import Program
 from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
@@ -55,6 +57,8 @@ def uses_of(env: Env) -> Uses:
     for event in env.function.events:
         if event.kind == "decl" and "__shared__" in event.type:
             _shared(env, event, found)
+        if env.function.owner and keeps_lane(env, event):
+            calls.add(f"::{env.function.owner}")
         for root in (event.target, event.value, *event.extents):
             if root is not None:
                 _scan(env, event, root, found, calls)
@@ -197,35 +201,6 @@ def _shared(env: Env, event: Event, found: list[Use]) -> None:
             found.append(Use("shared", extent, event, value, event.name, value.as_width))
 
 
-def loop_start(env: Env, loop: Loop) -> Value:
-    """The value with which a loop's variable starts."""
-    return env.value(loop.start) if loop.start is not None else Value("other")
-
-
-def steps(loop: Loop) -> tuple[str, Expr | None]:
-    """Operator and operand of a loop's step: ``o >>= 1`` and ``o = o / 2`` alike."""
-    step = loop.step
-    if step is None or step.kind != "assign":
-        return "", None
-    if len(step.args) < 2:
-        return step.op, None
-    if step.op == "=" and step.args[1].kind == "binary" and len(step.args[1].args) == 2:
-        return step.args[1].op + "=", step.args[1].args[1]
-    return step.op, step.args[1]
-
-
-def halves(loop: Loop) -> bool:
-    """True for a loop that halves its variable."""
-    op, operand = steps(loop)
-    return operand is not None and operand.kind == "num" and ((op == ">>=" and operand.op == "1") or (op == "/=" and operand.op == "2"))
-
-
-def doubles(loop: Loop) -> bool:
-    """True for a loop that doubles its variable."""
-    op, operand = steps(loop)
-    return operand is not None and operand.kind == "num" and ((op == "<<=" and operand.op == "1") or (op == "*=" and operand.op == "2"))
-
-
 def _loops(env: Env) -> list[Loop]:
     """The loops of a function that hold anything, each once, in source order."""
     seen: dict[int, Loop] = {}
@@ -293,6 +268,8 @@ def survey(program: Program) -> tuple[list[Uses], dict[str, list[Uses]]]:
         table: dict[str, list[Uses]] = {}
         for uses in listed:
             table.setdefault(uses.env.function.name, []).append(uses)
+            if uses.env.function.owner:
+                table.setdefault(f"::{uses.env.function.owner}", []).append(uses)
         found = (listed, table)
         extra["flow_uses"] = found
     made: tuple[list[Uses], dict[str, list[Uses]]] = found

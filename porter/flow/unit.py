@@ -8,14 +8,18 @@ from typing import Any
 
 import msgspec
 import tree_sitter
-import tree_sitter_cuda
 
+from porter.flow.classes import Field, device_lambdas, fields_of, last_name, owner_of
+from porter.flow.declared import named_type, type_of
 from porter.flow.event import Function, Parameter
 from porter.flow.expr import Expr, Origin, build
-from porter.flow.function import Reader, named_type, type_of
+from porter.flow.fragments import joined, language, parse, parse_expression
+from porter.flow.function import Reader
 from porter.model import Span
 from porter.parse import Parsed
+from porter.parse.cuda_facts import Captured
 from porter.parse.cuda_query import in_order
+from porter.parse.type_names import type_names
 
 QUERY = """
 (function_definition) @function
@@ -62,6 +66,8 @@ class Unit(msgspec.Struct, frozen=True, eq=False):
     tests: tuple[Expr, ...]
     asserts: tuple[Expr, ...]
     aliases: tuple[tuple[str, Expr], ...] = ()  # names given to types of CUB outside functions
+    fields: dict[str, tuple[Field, ...]] = {}  # data members by class
+    types: dict[str, tuple[tuple[str, int], ...]] = {}  # names given to plain types: what they mean, and the line
 
     def by_name(self, name: str) -> tuple[Function, ...]:
         """Functions and function-like macros with this last name."""
@@ -69,13 +75,8 @@ class Unit(msgspec.Struct, frozen=True, eq=False):
 
 
 @cache
-def _language() -> tree_sitter.Language:
-    return tree_sitter.Language(tree_sitter_cuda.language())
-
-
-@cache
 def _query() -> tree_sitter.Query:
-    return tree_sitter.Query(_language(), QUERY)
+    return tree_sitter.Query(language(), QUERY)
 
 
 def unit_of(parsed: Parsed) -> Unit:
@@ -107,7 +108,15 @@ def _make(parsed: Parsed) -> Unit:
     tests = tuple(build(found, at) for node in captures.get("test", ()) if (found := node.child_by_field_name("condition")) is not None)
     asserts = tuple(build(found, at) for node in captures.get("assert", ()) if (found := node.child_by_field_name("condition")) is not None)
     ordered = {name: tuple(sorted(found, key=lambda d: d.span)) for name, found in constants.items()}
-    return Unit(parsed, tuple(functions), ordered, tests, asserts, aliases)
+    return Unit(parsed, tuple(functions), ordered, tests, asserts, aliases, fields_of(captures.get("declaration", ()), at), _types(parsed))
+
+
+def _types(parsed: Parsed) -> dict[str, tuple[tuple[str, int], ...]]:
+    found: dict[str, list[tuple[str, int]]] = {}
+    captured = parsed.extra.get("captured")
+    for one in type_names(captured, parsed) if isinstance(captured, Captured) else ():
+        found.setdefault(one.name, []).append((one.text, one.line))
+    return {name: tuple(listed) for name, listed in found.items()}
 
 
 def _functions(nodes: list[Any], at: Origin, types: set[bytes]) -> list[Function]:
@@ -117,19 +126,33 @@ def _functions(nodes: list[Any], at: Origin, types: set[bytes]) -> list[Function
     for node in nodes:
         source = at.data[node.start_byte : node.end_byte]
         if CUES.search(source) or (types and types & set(HEADS.findall(source))):
-            found = _function(node, at)
-            made += [found] if found is not None else []
+            made += _with_lambdas(node, at)
         else:
             rest.append((node, set(HEADS.findall(source))))
     names = {function.name.encode() for function in made}
     for _ in range(CALL_LEVELS):
         callers = [node for node, words in rest if words & names]
         rest = [(node, words) for node, words in rest if not words & names]
-        found_now = [found for node in callers if (found := _function(node, at)) is not None]
+        found_now = [found for node in callers for found in _with_lambdas(node, at)]
         made += found_now
         names = {function.name.encode() for function in found_now}
         if not names:
             break
+    return made
+
+
+def _with_lambdas(node: Any, at: Origin) -> list[Function]:
+    """A function, and the lambdas for the device that stand in it."""
+    outer = _function(node, at)
+    if outer is None:
+        return []
+    made = [outer]
+    body = node.child_by_field_name("body")
+    for one in device_lambdas(body, at.data):
+        declarator, inner = one.child_by_field_name("declarator"), one.child_by_field_name("body")
+        params = _parameters(declarator.child_by_field_name("parameters") if declarator is not None else None, at)
+        name = f"{outer.name}'s lambda"
+        made.append(Function(name, "device", _span(one), params, events=Reader(at).read(inner), owner=outer.owner, outer=outer))
     return made
 
 
@@ -153,15 +176,17 @@ def _function(node: Any, at: Origin) -> Function | None:
         if child.type == "launch_bounds":
             bounds = tuple(build(part, at) for part in child.named_children if part.type != "comment")
     template = node.parent if node.parent is not None and node.parent.type == "template_declaration" else None
+    called = at.text(name) if name is not None else ""
     return Function(
-        _last_name(at.text(name)) if name is not None else "",
+        last_name(called),
         _side(head, source),
         _span(node),
         _parameters(params, at),
         _parameters(template.child_by_field_name("parameters"), at) if template is not None else (),
         bounds,
-        type_of(node, at),
-        Reader(at).read(body),
+        "" if b"\n#" in head else type_of(node, at),  # a head in several versions has no one type
+        Reader(at).read(body, node),
+        owner_of(node, called, at),
     )
 
 
@@ -175,12 +200,6 @@ def _inside_function(node: Any) -> bool:
             return False
         parent = parent.parent
     return False
-
-
-def _last_name(text: str) -> str:
-    start, end = text.find("<"), text.rfind(">")
-    plain = text[:start] + text[end + 1 :] if 0 <= start < end else text
-    return plain.rpartition("::")[2].strip()
 
 
 def _side(head: bytes, source: bytes) -> str:
@@ -226,36 +245,14 @@ def _macro(node: Any, at: Origin) -> Function | None:
     names = tuple(Parameter(at.text(child)) for child in params.named_children) if params is not None else ()
     prefix = b"void f(){"
     row, column = value.start_point
-    whole = prefix + _joined(text) + b";}"
-    tree = _parse(whole)
+    whole = prefix + joined(text) + b";}"
+    tree = parse(whole)
     function = next((child for child in tree.root_node.named_children if child.type == "function_definition"), None)
     body = function.child_by_field_name("body") if function is not None else None
     if body is None:
         return None
     inside = Origin(whole, row, column - len(prefix))
     return Function(at.text(name), "macro", _span(node), names, events=Reader(inside).read(body))
-
-
-def _joined(text: bytes) -> bytes:
-    """The body of a macro without the marks of line continuation, every offset kept."""
-    return text.replace(b"\\\n", b" \n").replace(b"\\\r\n", b" \r\n")
-
-
-def _parse(source: bytes) -> tree_sitter.Tree:
-    return tree_sitter.Parser(_language()).parse(source)
-
-
-def parse_expression(text: bytes, row: int = 0, column: int = 0) -> Expr | None:
-    """An expression that stands alone, as in a macro; None for what is none."""
-    prefix = b"int x="
-    whole = prefix + _joined(text) + b";"
-    tree = _parse(whole)
-    node = tree.root_node.named_children[0] if tree.root_node.named_child_count else None
-    if node is None or node.type != "declaration" or tree.root_node.has_error:
-        return None
-    declarator = node.child_by_field_name("declarator")
-    value = declarator.child_by_field_name("value") if declarator is not None else None
-    return build(value, Origin(whole, row, column - len(prefix))) if value is not None else None
 
 
 def _define(node: Any, at: Origin, constants: dict[str, list[Definition]]) -> None:

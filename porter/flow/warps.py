@@ -6,8 +6,9 @@ import msgspec
 
 from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
+from porter.flow.loops import doubles, halves, steps
 from porter.flow.program import Program
-from porter.flow.roles import Use, Uses, closure, doubles, halves, steps, survey
+from porter.flow.roles import Use, Uses, closure, survey
 from porter.flow.values import HARDWARE, LANES, OTHER, UNKNOWN_WIDTH, WARP
 from porter.model import Related
 

@@ -26,6 +26,8 @@ _QUERY = """
 (declaration declarator: (identifier) @declared)
 (declaration declarator: (array_declarator) @declared)
 (namespace_alias_definition) @alias
+(alias_declaration) @type_name
+(type_definition) @type_name
 (init_declarator) @initialised
 (declaration (type_qualifier) declarator: (init_declarator)) @constant
 (field_declaration (type_qualifier) default_value: (_)) @constant

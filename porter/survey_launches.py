@@ -1,0 +1,70 @@
+"""Launches as one file tells them to the others: <<< >>>, and the runtime's calls that start a kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from porter.model import Fact, Live
+from porter.parse import Parsed
+from porter.parse.cuda_facts import Captured, plain_name
+
+_LAUNCHERS = {  # place of the kernel, of the grid and of the block among the arguments
+    "cudaLaunchKernel": (0, 1, 2), "cudaLaunchCooperativeKernel": (0, 1, 2), "hipLaunchKernelGGL": (0, 1, 2), "hipLaunchKernel": (0, 1, 2),
+    "cudaLaunchKernelEx": (1, -1, -1), "cudaLaunchKernelExC": (1, -1, -1), "hipLaunchCooperativeKernel": (0, 1, 2),
+}  # fmt: skip
+_NAME = re.compile(r"[A-Za-z_][\w:]*")
+_CAST = re.compile(r"^\(?\s*\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)|^(?:reinterpret|static)_cast\s*<[^>]*>")
+
+
+class Launch(msgspec.Struct, frozen=True, gc=False):
+    """A launch: the kernel's name as written and the texts of its configuration, empty where left out."""
+
+    kernel: str
+    line: int
+    grid: str = ""
+    block: str = ""
+    shared: str = ""
+    stream: str = ""
+    live: Live = Live.YES
+
+
+def launched(found: Captured, parsed: Parsed) -> Iterator[Launch]:
+    """The launches of a file; a local name of a kernel is replaced by the kernel's own."""
+    variables: dict[str, str] | None = None
+    for fact in parsed.facts:
+        made = _launch(fact)
+        if made is None:
+            continue
+        variables = _variables(found) if variables is None else variables
+        yield msgspec.structs.replace(made, kernel=variables.get(made.kernel, made.kernel))
+
+
+def _launch(fact: Fact) -> Launch | None:
+    args = (*fact.args, "", "", "", "", "")
+    if fact.kind == "launch":
+        return Launch(fact.name, fact.span.line, args[0], args[1], args[2], args[3], fact.live)
+    places = _LAUNCHERS.get(fact.name) if fact.kind == "call" else None
+    if places is None:
+        return None
+    kernel, grid, block = (args[place] if place >= 0 else "" for place in places)
+    names = _NAME.findall(_CAST.sub("", kernel))
+    return Launch(names[0], fact.span.line, grid, block, live=fact.live) if names else None
+
+
+def _variables(found: Captured) -> dict[str, str]:
+    """Local names of kernels: `auto kernel = &real_kernel<T>;` gives kernel -> real_kernel."""
+    out: dict[str, str] = {}
+    for node in found.all("initialised"):
+        name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+        if name is None or value is None or value.end_byte - value.start_byte > 400:
+            continue
+        inner = value.child_by_field_name("argument") if value.type == "pointer_expression" else value
+        if inner is not None and inner.type in ("identifier", "template_function", "qualified_identifier"):
+            target = plain_name(found.slice(inner))
+            names = _NAME.findall(found.slice(name).decode("utf-8", "replace"))
+            if names and target not in (names[-1], "nullptr"):
+                out.setdefault(names[-1], target)
+    return out
