@@ -37,8 +37,8 @@ def test_hostile_prose_is_escaped_outside_code():
     ("value", "shown"),
     [
         ("a|b", "a&#124;b"),
-        ("[x](http://e)", "\\[x\\](http&#58;//e)"),
-        ("www.e.com", "www&#46;e.com"),
+        ("[x](http://e)", "\\[x\\](http&#58;&#8203;//e)"),
+        ("www.e.com", "www&#46;&#8203;e.com"),
         ("fixes #12", "fixes &#35;&#8203;12"),
         ("cc @octocat", "cc &#64;&#8203;octocat"),
         ("GH-7, !3 and %4", "GH&#45;&#8203;7, &#33;&#8203;3 and &#37;&#8203;4"),

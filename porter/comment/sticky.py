@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -45,16 +44,14 @@ def place(service: Service, marker: Marker, body: str, wanted: bool) -> str:
             if not wanted:
                 return "silent"
             service.create(body)
-            return _settled(service, marker, "created")
-        keep = there[0]
+            _remove(service, _ours(service.notes(), marker)[1:])
+            return "created"
+        _remove(service, there[1:])
+        if _run(there[0]) > marker.run > 0:
+            return "stale"
         try:
-            _remove(service, there[1:])
-            newest = _newest(there)
-            if _run(newest) > marker.run > 0:
-                _write(service, keep, newest.body)
-                return "stale"
-            return "updated" if _write(service, keep, body) else "unchanged"
-        except Refused as error:
+            return "updated" if _write(service, there[0], body) else "unchanged"
+        except Refused as error:  # another run may have removed it
             if error.status not in GONE:
                 raise
     raise ToolError(
@@ -62,28 +59,19 @@ def place(service: Service, marker: Marker, body: str, wanted: bool) -> str:
     )
 
 
-def _settled(service: Service, marker: Marker, done: str) -> str:
-    """After a comment was made: where another run made one too, the oldest stays, with the words of the newest run."""
-    there = _ours(service.notes(), marker)
-    if len(there) > 1:
-        with contextlib.suppress(Refused):  # the other run is settling the same thing
-            _write(service, there[0], _newest(there).body)
-        _remove(service, there[1:])
-    return done
-
-
 def _ours(notes: Iterable[Note], marker: Marker) -> list[Note]:
+    """This bot's comments, the one of the newest run first.
+
+    Runs at the same time may each make one. Whoever sees several removes all but the first of this order, so the first is never
+    removed, and whoever made the last one sees them all: one stays, with the newest words.
+    """
     found = [note for note in notes if note.mine and (mark := marker_of(note.body)) and mark.name == marker.name and not mark.fix]
-    return sorted(found, key=lambda note: note.id)
+    return sorted(found, key=lambda note: (_run(note), note.id), reverse=True)
 
 
 def _run(note: Note) -> int:
     mark = marker_of(note.body)
     return mark.run if mark else 0
-
-
-def _newest(notes: list[Note]) -> Note:
-    return max(notes, key=lambda note: (_run(note), note.id))
 
 
 def _write(service: Service, note: Note, body: str) -> bool:

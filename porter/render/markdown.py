@@ -13,8 +13,8 @@ from porter.render.words import ACTIONS, CATEGORY_NAMES, ORIGIN_WORDS
 PLACES, PROBLEMS, LINES, CELL = 20, 50, 100, 240
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&|$~@]|[#!%^](?=[\w\"'])|:(?=//)|(?<=www)\.|(?<=\bGH)-(?=\d)")
 _LEADING = re.compile(r"^(?:[-+=#>/]|\d+(?=[.)]))")
-_REFERS = re.compile(r"[@#!$%&~^-]")  # what starts a mention or a reference on GitHub or GitLab, before a word
-_APART = "&#8203;"  # the services look for mentions after entities are read, so only a character between keeps them from it
+_REFERS = re.compile(r"[@#!$%&~^:.-]")  # what makes a mention, a reference or a link on GitHub or GitLab, before a word
+_APART = "&#8203;"  # the services look for them after entities are read, so only a character between keeps them from it
 
 
 def render(report: Report) -> str:
@@ -33,7 +33,7 @@ def _escaped(match: re.Match[str]) -> str:
     character = match.group()
     written = "\\" + character if character in "\\`*_[]~" else f"&#{ord(character)};"
     after = match.string[match.end() : match.end() + 1]
-    return written + _APART if _REFERS.match(character) and (after.isalnum() or after in tuple("_\"'")) else written
+    return written + _APART if _REFERS.match(character) and (after.isalnum() or after in tuple("_\"'/")) else written
 
 
 def code(value: str, limit: int = CELL, in_table: bool = True) -> str:
