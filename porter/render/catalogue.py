@@ -9,7 +9,7 @@ import msgspec
 from markupsafe import Markup
 
 from porter.model import CATEGORIES, Rule
-from porter.render import html, summary
+from porter.render import code, html, summary
 from porter.render.neutral import one_line
 
 LOOKS_FOR = 40  # names of a rule that the page lists; API rules have hundreds
@@ -41,4 +41,4 @@ def render(rules: Iterable[Rule], version: str) -> str:
 
 def _entry(rule: Rule) -> Entry:
     names = dict.fromkeys(name for found in rule.match.values() for name in found)
-    return Entry(rule, html.example(rule), tuple(names)[:LOOKS_FOR])
+    return Entry(rule, code.example(rule), tuple(names)[:LOOKS_FOR])

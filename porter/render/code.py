@@ -7,10 +7,11 @@ import re
 import msgspec
 from markupsafe import Markup, escape
 
-from porter.model import Finding
+from porter.model import Finding, Rule
 from porter.render.neutral import block
 
 MAX_LINES, MAX_LINE = 6, 200
+NEAR = 2  # lines of context on each side
 _KEYWORDS = (
     "alignas|asm|auto|bool|break|case|char|class|const|constexpr|continue|def|default|delete|do|double|elif|else|enum|except|explicit|"
     "extern|false|final|float|for|from|friend|goto|half|if|import|in|inline|int|lambda|long|namespace|new|noexcept|None|not|or|and|"
@@ -29,11 +30,15 @@ _C_ENDINGS = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".cpp", ".cc", ".cxx",
 
 
 class Excerpt(msgspec.Struct, frozen=True):
-    """A finding's code without control characters and common indent; ``start`` to ``end`` (characters) is what was flagged."""
+    """A finding's code without control characters and common indent; ``start`` to ``end`` (characters) is what was flagged.
+
+    ``above`` is how many lines of context come first.
+    """
 
     text: str
     start: int
     end: int
+    above: int = 0
 
 
 def language_of(path: str) -> str:
@@ -41,14 +46,27 @@ def language_of(path: str) -> str:
     return "c" if path.lower().endswith(_C_ENDINGS) else "hash"
 
 
-def excerpt(finding: Finding) -> Excerpt:
-    """The finding's snippet ready to show, at most six lines of 200 characters."""
+def excerpt(finding: Finding, context: dict[int, str] | None = None) -> Excerpt:
+    """The finding's snippet ready to show, at most six lines of 200 characters, between the lines of ``context`` near it."""
     lines = finding.snippet.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     first = _offset(lines, 0, finding.column)
     last = max(first, _offset(lines, finding.end_line - finding.line, finding.end_column))
-    text = "\n".join(lines)
-    before, marked, after = block(text[:first]), block(text[first:last]), block(text[last:])
-    return _trimmed(before + marked + after, len(before), len(before) + len(marked))
+    above, below = _around(finding, min(len(lines), MAX_LINES), context or {})
+    text = "\n".join([*above, *lines[:MAX_LINES], *below])
+    shift = sum(len(line) + 1 for line in above)
+    before, marked, after = block(text[: first + shift]), block(text[first + shift : last + shift]), block(text[last + shift :])
+    return _trimmed(before + marked + after, len(before), len(before) + len(marked), len(above), len(below))
+
+
+def _around(finding: Finding, height: int, context: dict[int, str]) -> tuple[list[str], list[str]]:
+    """The lines before and after a snippet of so many lines, as far as they are known, without blank ones at the edges."""
+    above = [context[n] for n in range(finding.line - NEAR, finding.line) if n in context]
+    below = [context[n] for n in range(finding.line + height, finding.line + height + NEAR) if n in context]
+    while above and not above[0].strip():
+        del above[0]
+    while below and not below[-1].strip():
+        del below[-1]
+    return above, below
 
 
 def _offset(lines: list[str], row: int, column: int) -> int:
@@ -59,14 +77,14 @@ def _offset(lines: list[str], row: int, column: int) -> int:
     return sum(len(line) + 1 for line in lines[:row]) + in_row
 
 
-def _trimmed(text: str, start: int, end: int) -> Excerpt:
+def _trimmed(text: str, start: int, end: int, above: int = 0, below: int = 0) -> Excerpt:
     lines = text.split("\n")
     filled = [line for line in lines if line.strip()]
     indent = min((len(line) - len(line.lstrip(" ")) for line in filled), default=0)
     out: list[str] = []
     old = new = 0  # offsets of the current line before and after the cut
     begin = finish = 0
-    for line in lines[:MAX_LINES]:
+    for line in lines:
         cut = min(indent, len(line))
         kept = line[cut : cut + MAX_LINE]
         if old <= start <= old + len(line):
@@ -82,8 +100,8 @@ def _trimmed(text: str, start: int, end: int) -> Excerpt:
         finish = len(joined)
     line_end = joined.find("\n", begin)
     finish = min(finish, line_end) if line_end >= 0 else finish  # a mark over many lines would mark nothing
-    whole = not joined[:begin].strip() and not joined[finish:].strip()
-    return Excerpt(joined, 0, 0) if whole or finish <= begin else Excerpt(joined, begin, min(finish, len(joined)))
+    whole = not above and not below and not joined[:begin].strip() and not joined[finish:].strip()
+    return Excerpt(joined, 0, 0, above) if whole or finish <= begin else Excerpt(joined, begin, min(finish, len(joined)), above)
 
 
 def highlight(text: str, language: str, start: int = 0, end: int = 0) -> Markup:
@@ -114,7 +132,16 @@ def _pieces(text: str, language: str, start: int, end: int) -> list[tuple[int, i
     return out
 
 
-def finding_code(finding: Finding) -> Markup:
+def finding_code(finding: Finding, context: dict[int, str] | None = None) -> Markup:
     """A finding's excerpt as highlighted HTML."""
-    shown = excerpt(finding)
+    shown = excerpt(finding, context)
     return highlight(shown.text, language_of(finding.path), shown.start, shown.end)
+
+
+def example(rule: Rule) -> tuple[Markup, Markup] | None:
+    """A rule's first example, before and after, as highlighted HTML; None where there is none."""
+    if not rule.examples:
+        return None
+    first = rule.examples[0]
+    language = language_of(first.file)
+    return highlight(block(first.before.strip("\n")), language), highlight(block(first.after.strip("\n")), language)

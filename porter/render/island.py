@@ -12,6 +12,8 @@ from porter.model import Confidence, Finding, Rule, Severity
 from porter.render.code import PATTERNS, excerpt
 from porter.render.neutral import encodable, one_line, shorten
 from porter.render.summary import RuleGroup, directory_of, remark
+from porter.render.tongue import ENGLISH, Tongue
+from porter.render.words import SCRIPT_PLURALS, SCRIPT_WORDS
 
 LONG_REPORT = 20_000
 SHORT_CODE = 120
@@ -41,15 +43,21 @@ def anchors(findings: Sequence[Finding]) -> dict[int, str]:
     return out
 
 
-def island(groups: Sequence[RuleGroup], names: dict[int, str]) -> Markup:
-    """The JSON text, safe inside a script element: no < or > or & in it; ``names`` are the anchors in the order of the groups."""
+def island(
+    groups: Sequence[RuleGroup], names: dict[int, str], context: dict[str, dict[int, str]] | None = None, words: Tongue = ENGLISH
+) -> Markup:
+    """The JSON text, safe inside a script element: no < or > or & in it; ``names`` are the anchors in the order of the groups.
+
+    ``context`` holds the lines near findings by path and line.
+    """
     paths, messages, targets, folders = _Table(), _Table(), _Table(), _Table()
     rows = []
     long = sum(len(group.findings) for group in groups) > LONG_REPORT
     at = 0
     for number, group in enumerate(groups):
         for finding in group.findings:
-            rows.append([number, names[at][2:], *_row(group.rule, finding, paths, messages, targets, folders, long)])
+            lines = (context or {}).get(finding.path)
+            rows.append([number, names[at][2:], *_row(group.rule, finding, paths, messages, targets, folders, lines, long)])
             at += 1
     data = {
         "rules": [group.rule.id for group in groups],
@@ -60,15 +68,33 @@ def island(groups: Sequence[RuleGroup], names: dict[int, str]) -> Markup:
         "folders": folders.all(),
         "severities": [str(severity) for severity in Severity],
         "confidences": [str(confidence) for confidence in Confidence],
+        "words": _words(words),
+        "lang": words.code,
         "patterns": {name: re.sub(r"\?P<", "?<", pattern) for name, pattern in PATTERNS.items()},
         "rows": rows,
     }
     return _safe(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
 
 
-def _row(rule: Rule, finding: Finding, paths: _Table, messages: _Table, targets: _Table, folders: _Table, long: bool) -> list[object]:
-    """Path, folder, line, severity, confidence, minutes, message, targets, code, mark, and what is related, as numbers and text."""
-    shown = excerpt(finding)
+def _words(words: Tongue) -> dict[str, object]:
+    """What the script says: single messages as text, messages with a number as their plural forms."""
+    return {key: words.text(text) for key, text in SCRIPT_WORDS.items()} | {
+        key: list(words.forms(*pair)) for key, pair in SCRIPT_PLURALS.items()
+    }
+
+
+def _row(
+    rule: Rule,
+    finding: Finding,
+    paths: _Table,
+    messages: _Table,
+    targets: _Table,
+    folders: _Table,
+    lines: dict[int, str] | None,
+    long: bool,
+) -> list[object]:
+    """Path, folder, line, severity, confidence, minutes, message, targets, code, mark, related places and fix, as numbers and text."""
+    shown = excerpt(finding, lines)
     code, start, end = shown.text, shown.start, shown.end
     if long:
         code = shorten(code.split("\n")[0], SHORT_CODE)
@@ -79,8 +105,10 @@ def _row(rule: Rule, finding: Finding, paths: _Table, messages: _Table, targets:
         messages.of(remark(rule, finding)), targets.of(" ".join(finding.targets)), code, start, end,
         1 if finding.state == "unchanged" else 0,
     ]  # fmt: skip
-    if finding.related:
+    if finding.related or finding.fix:
         row.append(_related(finding, paths))
+    if finding.fix:
+        row.append([one_line(finding.fix.text), 1 if finding.fix.safe else 0])
     return row
 
 

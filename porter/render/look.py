@@ -12,7 +12,9 @@ from porter.errors import ConfigError
 
 LOGO_LIMIT = 512 * 1024
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
-_FORBIDDEN = frozenset(("script", "foreignobject", "iframe", "image", "a", "set", "animate", "animatemotion", "animatetransform", "handler"))
+_FORBIDDEN = frozenset(
+    ("script", "foreignobject", "iframe", "image", "a", "set", "animate", "animatemotion", "animatetransform", "handler")
+)
 
 
 class Look(msgspec.Struct, frozen=True):

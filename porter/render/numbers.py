@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from porter.model import Hours, Quantiles
+from porter.render.tongue import ENGLISH, Tongue
 
 DAY = 8.0
 WEEK = 40.0
@@ -17,9 +18,9 @@ def significant(value: float, digits: int = 2) -> float:
     return round(value, digits - 1 - math.floor(math.log10(abs(value))))
 
 
-def count(value: float) -> str:
-    """A whole number with commas: 12,345."""
-    return f"{round(value):,}"
+def count(value: float, words: Tongue = ENGLISH) -> str:
+    """A whole number with grouped thousands: 12,345."""
+    return words.number(f"{round(value):,}")
 
 
 def _decimal(value: float) -> str:
@@ -30,53 +31,61 @@ def _decimal(value: float) -> str:
     return f"{rounded:.2g}"
 
 
-def hours(value: float) -> str:
-    """Person-hours as text: minutes below one hour, two significant digits above."""
-    if value <= 0:
-        return "0 h"
+def _parts(value: float) -> tuple[str, str]:
+    """The number as English text and its unit's message: minutes below one hour, two significant digits above."""
     minutes = significant(value * 60)
+    if value <= 0:
+        return "0", "{n} h"
     if minutes < 1:
-        return "< 1 min"
-    if minutes < 60:
-        return f"{minutes:.0f} min"
-    return f"{_decimal(value)} h"
+        return "1", "< {n} min"
+    return (f"{minutes:.0f}", "{n} min") if minutes < 60 else (_decimal(value), "{n} h")
 
 
-def hours_range(low: float, high: float) -> str:
+def hours(value: float, words: Tongue = ENGLISH) -> str:
+    """Person-hours as text: minutes below one hour, two significant digits above."""
+    number, unit = _parts(value)
+    return words.say(unit, n=words.number(number))
+
+
+def hours_range(low: float, high: float, words: Tongue = ENGLISH) -> str:
     """Two person-hour values as a range that shares its unit where it can: 3–12 h, 20 min – 2 h."""
-    first, last = hours(low), hours(high)
-    if first == last:
-        return first
-    if low <= 0 and high > 0:
-        return f"0–{last}"
-    if first.endswith(" h") and last.endswith(" h"):
-        return f"{first[:-2]}–{last}"
-    if first.endswith(" min") and last.endswith(" min") and not first.startswith("<"):
-        return f"{first[:-4]}–{last}"
-    return f"{first} – {last}"
+    (first, unit), (last, other) = _parts(low), _parts(high)
+    if (first, unit) == (last, other):
+        return hours(high, words)
+    if low <= 0 < high and not other.startswith("<"):
+        return words.say(other, n=f"0–{words.number(last)}")
+    if unit == other and not unit.startswith("<"):
+        return words.say(unit, n=f"{words.number(first)}–{words.number(last)}")
+    if low <= 0:
+        return f"0–{hours(high, words)}"
+    return f"{hours(low, words)} – {hours(high, words)}"
 
 
-def spread(value: Hours) -> str:
+def spread(value: Hours, words: Tongue = ENGLISH) -> str:
     """Best to worst of a three-point estimate."""
-    return hours_range(value.best, value.worst)
+    return hours_range(value.best, value.worst, words)
 
 
-def long_hours(value: float) -> str:
+def long_hours(value: float, words: Tongue = ENGLISH) -> str:
     """Person-hours in the unit that a planner would use: hours, days (8 h) or weeks (40 h)."""
     if value < 2 * DAY:
-        return hours(value)
+        return hours(value, words)
     if value < 2 * WEEK:
-        return f"{_decimal(value / DAY)} person-days"
-    return f"{_decimal(value / WEEK)} person-weeks"
+        return words.say("{n} person-days", n=words.number(_decimal(value / DAY)))
+    return words.say("{n} person-weeks", n=words.number(_decimal(value / WEEK)))
 
 
-def band(value: Quantiles) -> str:
+def band(value: Quantiles, words: Tongue = ENGLISH) -> str:
     """P10 to P90 of the simulated total."""
-    return hours_range(value.p10, value.p90)
+    return hours_range(value.p10, value.p90, words)
 
 
-def percent(part: float, whole: float) -> str:
+def percent(part: float, whole: float, words: Tongue = ENGLISH) -> str:
     """A share with one decimal where it matters; 100 % and 0 % only when exact."""
+    return words.number(_percent(part, whole))
+
+
+def _percent(part: float, whole: float) -> str:
     if whole <= 0:
         return "n/a"
     share = 100.0 * part / whole
@@ -96,7 +105,11 @@ def plural(value: int, one: str, many: str = "") -> str:
     return f"{count(value)} {one if value == 1 else many or one + 's'}"
 
 
-def debt(before: Quantiles, after: Quantiles, change: float) -> str:
+def debt(before: Quantiles, after: Quantiles, change: float, words: Tongue = ENGLISH) -> str:
     """Hours of work before and after in words (P50, rounded), and the difference of the sums of likely hours."""
-    words = "no change in the sum" if abs(change) < 0.005 else f"{hours(abs(change))} {'more' if change > 0 else 'less'} in the sum"
-    return f"{hours(before.p50)} before, {hours(after.p50)} now (P50); {words}"
+    now = {"before": hours(before.p50, words), "after": hours(after.p50, words), "change": hours(abs(change), words)}
+    if abs(change) < 0.005:
+        return words.say("{before} before, {after} now (P50); no change in the sum", **now)
+    if change > 0:
+        return words.say("{before} before, {after} now (P50); {change} more in the sum", **now)
+    return words.say("{before} before, {after} now (P50); {change} less in the sum", **now)

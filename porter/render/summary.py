@@ -7,13 +7,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from porter.model import CATEGORIES, Action, Confidence, EffortLine, Finding, Hours, Report, Rule, Severity
-from porter.render import numbers
+from porter.model import CATEGORIES, Action, Confidence, EffortLine, Finding, Hours, Kernel, Report, Rule, Severity
 from porter.render.neutral import one_line
-from porter.render.words import CATEGORY_NAMES
 
 SEVERITIES = tuple(reversed(Severity))
 PHASES = (
+    ("Plan", "Strategy, machine, continuous integration and tests are there: work that no single finding asks for.", ()),
     ("Build", "It compiles and links with the ROCm toolchain.",
      ("build", "unsupported-api", "unsupported-feature", "inline-ptx", "cuda-only-library", "arch-guard", "binary", "python-api")),
     ("Correct", "It gives the right results on the wavefront sizes of the targets.", ("warp-size", "precision", "triton")),
@@ -21,6 +20,8 @@ PHASES = (
      ("container", "deployment", "environment", "tooling", "model-format")),
     ("Fast", "It uses the hardware well. Parity with another GPU is not promised.", ("performance",)),
 )  # fmt: skip
+PHASE_NAMES = {"plan": "Plan", "build": "Build", "right": "Correct", "correct": "Correct", "deploy": "Deploy", "fast": "Fast"}
+_PHASE_OF = {category: name for name, _, categories in PHASES for category in categories}
 DEPENDENCY_KINDS = frozenset(("requirement", "conda_package", "apt_package", "image"))
 
 
@@ -85,11 +86,6 @@ def total(parts: Iterable[Hours]) -> Hours:
     return out
 
 
-def _in_prose(name: str) -> str:
-    """A category's name inside a sentence."""
-    return name if name.startswith(("CUDA", "Python", "Triton")) else name[:1].lower() + name[1:]
-
-
 def decisions(report: Report, limit: int = 6) -> tuple[RuleGroup, ...]:
     """The rules to settle first: the half that costs most, and beside it the worst by severity; worst severity first."""
     groups = [g for g in by_rule(report, report.findings) if g.hours.likely > 0 or g.severity >= Severity.MAJOR]
@@ -113,18 +109,38 @@ def by_category(report: Report) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=lambda row: (not row.name, -row.hours.likely, -row.findings, row.name)))
 
 
+def phase_of(line: EffortLine) -> str:
+    """The name of the phase a line of the sum belongs to: what the estimate says, else what its category says."""
+    if line.phase:
+        return PHASE_NAMES.get(line.phase, line.phase)
+    return _PHASE_OF.get(line.category, "Build") if line.kind == "finding" else "Plan"
+
+
 def phases(report: Report) -> tuple[Row, ...]:
-    """The plan: the lines of the sum in the order in which a port meets them, the project's own work first."""
-    phase_of = {category: name for name, _, categories in PHASES for category in categories}
-    groups = _split(report.findings, lambda finding: phase_of.get(finding.category, "Build"))
+    """The plan: the lines of the sum in the order in which a port meets them; every finding stands in the phase of its line."""
     lines: dict[str, list[EffortLine]] = defaultdict(list)
+    where: dict[tuple[str, str], str] = {}
     for line in report.estimate.lines:
-        lines[phase_of.get(line.category, "Build") if line.kind == "finding" else "Project"].append(line)
-    goals = (("Project", "Strategy, environment, continuous integration, tests: work that no single finding asks for."),) + tuple(
-        (name, goal) for name, goal, _ in PHASES
-    )
-    rows = [_row(name, groups.get(name, []), lines.get(name, []), goal) for name, goal in goals]
+        name = phase_of(line)
+        lines[name].append(line)
+        where[line.rule, line.group] = name
+    groups = _split(report.findings, lambda finding: where.get((finding.rule, finding.group), _PHASE_OF.get(finding.category, "Build")))
+    names = [*(name for name, _, _ in PHASES), *sorted((set(lines) | set(groups)) - {name for name, _, _ in PHASES})]
+    goals = {name: goal for name, goal, _ in PHASES}
+    rows = [_row(name, groups.get(name, []), lines.get(name, []), goals.get(name, "")) for name in names]
     return tuple(row for row in rows if row.findings or row.lines)
+
+
+def kernels(report: Report) -> tuple[tuple[Kernel, Hours], ...]:
+    """Every kernel with the hours of the findings that stand in it; most hours first, then those that use most."""
+    there: dict[str, list[Finding]] = defaultdict(list)
+    for finding in report.findings:
+        there[finding.path].append(finding)
+    pairs = [
+        (kernel, total(f.effort_hours for f in there.get(kernel.path, ()) if kernel.line <= f.line < kernel.line + max(kernel.lines, 1)))
+        for kernel in report.kernels
+    ]
+    return tuple(sorted(pairs, key=lambda pair: (-pair[1].likely, -len(pair[0].features), pair[0].path, pair[0].line, pair[0].name)))
 
 
 def by_directory(report: Report, limit: int = 12) -> tuple[Row, ...]:
@@ -201,55 +217,6 @@ def names_share(report: Report) -> tuple[int, int] | None:
     return (report.hipify.converted, seen) if seen else None
 
 
-def targets_text(report: Report) -> str:
-    """The targets as words: gfx942 and gfx950."""
-    names = list(report.targets)
-    if len(names) < 2:
-        return "".join(names) or "AMD GPUs"
-    return ", ".join(names[:-1]) + " and " + names[-1]
-
-
 def matters(report: Report) -> int:
     """Number of problems that may have cost a finding."""
     return sum(1 for problem in report.problems if problem.matters)
-
-
-def verdict(report: Report) -> str:
-    """The audit in one sentence, or two where the audit is incomplete."""
-    parts = [sentence(report)]
-    if not report.complete:
-        parts.append(f"The audit is incomplete: {numbers.plural(matters(report), 'problem')} may hide findings.")
-    return " ".join(parts)
-
-
-def sentence(report: Report) -> str:
-    """What the port asks for, in one sentence."""
-    name = one_line(report.root.rstrip("/").rsplit("/", 1)[-1], 60) or "This project"
-    where = targets_text(report)
-    if not report.findings:
-        if not report.cuda_files and not report.insights:
-            return (
-                f"{name} holds nothing that ties it to NVIDIA GPUs, as far as {numbers.plural(len(report.files), 'scanned file')} can tell."
-            )
-        known = f"{name} already builds for AMD GPUs, and nothing" if report.already_ported else f"Nothing in {name}"
-        return f"{known} was found that needs work for {where}."
-    effort = report.estimate.hours
-    already = f"{name} already builds for AMD GPUs, as its own code shows; " if report.already_ported else f"{name}: "
-    still = "what was found still asks for about" if report.already_ported else "about"
-    if effort.p50 <= 0:
-        return f"{already}no hand work for {where} was found beyond {numbers.plural(len(report.findings), 'place')} to check."
-    text = (
-        f"{already}{still} {numbers.long_hours(effort.p50)} of work to run on {where} (eight times in ten between {numbers.band(effort)})"
-    )
-    return f"{text}, {_mainly(report)}."
-
-
-def _mainly(report: Report) -> str:
-    stops = [g for g in by_rule(report, report.findings) if g.severity is Severity.BLOCKER]
-    if stops:
-        titles = [one_line(g.rule.title, 70) for g in stops[:2]]
-        more = f" and {numbers.plural(len(stops) - 2, 'more blocker')}" if len(stops) > 2 else ""
-        return f"with {numbers.plural(blockers(report), 'blocking place')}: {', '.join(titles)}{more}"
-    rows = [row.name for row in by_category(report) if row.hours.likely > 0][:2]
-    names = [_in_prose(CATEGORY_NAMES.get(name, name)) for name in rows]
-    return "with no blocker; most of it is " + " and ".join(names) if names else "with no blocker"

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from porter.model import INSIGHT_CATEGORIES, Finding, Report, Severity
-from porter.render import numbers, summary
+from porter.render import numbers, summary, verdict
 from porter.render.neutral import block, one_line
 
 STYLE = {Severity.BLOCKER: "bold red", Severity.MAJOR: "yellow", Severity.MINOR: "cyan", Severity.INFO: "dim"}
@@ -42,7 +42,7 @@ def _head(console: Console, report: Report) -> None:
     where = f"{one_line(report.root)}{commit}"
     console.print(Text(f"porter {report.tool_version} · {where} · {', '.join(report.targets)} · ROCm {report.rocm}", "dim"))
     console.print()
-    console.print(Text(summary.verdict(report), "bold"))
+    console.print(Text(verdict.verdict(report), "bold"))
     console.print()
 
 

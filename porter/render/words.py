@@ -57,6 +57,42 @@ ORIGIN_WORDS = {
     "amd-side": "AMD side: code that already is for AMD GPUs",
     "own": "The project's own",
 }
+SEVERITY_WORDS = ("blocker", "major", "minor", "info")
+CONFIDENCE_WORDS = ("high", "medium", "low", "high confidence", "medium confidence", "low confidence")
+STATUS_WORDS = (
+    "already ported", "works as is", "none known", "drop in replacement", "replacement with changes", "partial", "no equivalent",
+    "works with rocm build",
+)  # fmt: skip
+ALTERNATIVES = {
+    "swap": ("Leave the feature out of the AMD build at first, behind a build option or an import that may fail.",
+             "Keep this one part on NVIDIA GPUs and move the rest."),
+    "redesign": ("Ship a plain version first and tune it later.",
+                 "Leave it out of the AMD build where another path gives the same result."),
+    "edit": ("Keep both versions, chosen when it is compiled.",),
+    "check": ("Accept it, and let a test say when it goes wrong.",),
+}  # fmt: skip
+LADDER = ("Seen", "Read in full", "Translated, no CUDA name left", "Compiles", "Links", "Runs", "Gives the same results", "Fast enough")
+RUNBOOK_PHASES = {
+    "baseline": "Baseline on CUDA", "environment": "Environment", "correctness": "Correctness", "performance": "Performance",
+    "cost": "Cost",
+}  # fmt: skip
+SCRIPT_WORDS = {
+    "minute": "{n} min", "less": "< {n} min", "hour": "{n} h", "unchanged": "unchanged", "copied": "Copied",
+    "copiedIssue": "Copied as an issue",
+    "copy": "Copy as issue", "open": "Open all", "close": "Close all", "safe": "safe fix", "fix": "possible fix", "of": "{n} of {all}",
+    "do": "What to do", "sources": "Sources:", "foundBy": "Found by porter, rule {rule}.", "sorted": "Sorted by {column}",
+    "high": "high confidence", "medium": "medium confidence", "low": "low confidence",
+    "blocker": "blocker", "major": "major", "minor": "minor", "info": "info",
+}  # fmt: skip
+SCRIPT_PLURALS = {
+    "places": ("{n} place", "{n} places"),
+    "more": ("{n} more place", "{n} more places"),
+    "earlier": ("{n} earlier place", "{n} earlier places"),
+    "findings": ("{n} finding", "{n} findings"),
+    "ofFindings": ("{shown} of {n} finding", "{shown} of {n} findings"),
+    "rules": ("under {n} rule", "under {n} rules"),
+    "inReport": ("{n} more place is in the report.", "{n} more places are in the report."),
+}
 GLOSSARY = (
     ("Blocker", "Stops the build, or gives wrong results, on at least one target until somebody acts."),
     ("Major, minor, info", "Major: costs a feature or real work. Minor: small and local. Info: worth knowing, nothing breaks."),

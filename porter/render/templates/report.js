@@ -19,7 +19,19 @@
     data.rows.forEach((row, i) => data.byRule[row[0]].push(i));
     return data;
   }
-  const R = { rule: 0, id: 1, path: 2, folder: 3, line: 4, severity: 5, confidence: 6, minutes: 7, message: 8, targets: 9, code: 10, start: 11, end: 12, old: 13, related: 14 };
+  const R = { rule: 0, id: 1, path: 2, folder: 3, line: 4, severity: 5, confidence: 6, minutes: 7, message: 8, targets: 9, code: 10, start: 11, end: 12, old: 13, related: 14, fix: 15 };
+
+  // Numbers and messages as the report's language writes them; the rules of the plural are those of tongue.py.
+  const number = (n) => n.toLocaleString(load().lang === "zh" ? "en" : load().lang);
+  const say = (key, values = {}) => load().words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  function formOf(n) {
+    const lang = load().lang;
+    if (lang === "zh") return 0;
+    if (lang !== "ru") return n === 1 ? 0 : 1;
+    if (n % 10 === 1 && n % 100 !== 11) return 0;
+    return n % 10 >= 2 && n % 10 <= 4 && (n % 100 < 12 || n % 100 > 14) ? 1 : 2;
+  }
+  const many = (key, n, values = {}) => load().words[key][formOf(n)].replace(/\{(\w+)\}/g, (_, name) => (name === "n" ? number(n) : values[name]));
 
   function element(name, className, text) {
     const made = document.createElement(name);
@@ -60,8 +72,8 @@
 
   function hours(minutes) { // two significant digits, as everywhere in the report
     const round = (value) => Number(value.toPrecision(2));
-    if (round(minutes) < 1) return "< 1 min";
-    return round(minutes) < 60 ? round(minutes) + " min" : round(minutes / 60).toLocaleString("en") + " h";
+    if (round(minutes) < 1) return say("less", { n: 1 });
+    return round(minutes) < 60 ? say("minute", { n: number(round(minutes)) }) : say("hour", { n: number(round(minutes / 60)) });
   }
 
   function place(index, before) {
@@ -76,18 +88,25 @@
     at.append(link);
     const tag = (text, className = "tag") => at.append(" ", element("span", className, text));
     const severity = d.severities[row[R.severity]];
-    if (severity !== worst(row[R.rule])) tag(severity, "sev s-" + severity);
-    if (d.confidences[row[R.confidence]] !== "high") tag(d.confidences[row[R.confidence]] + " confidence");
-    if (row[R.old]) tag("unchanged");
+    if (severity !== worst(row[R.rule])) tag(say(severity), "sev s-" + severity);
+    if (d.confidences[row[R.confidence]] !== "high") tag(say(d.confidences[row[R.confidence]]));
+    if (row[R.old]) tag(say("unchanged"));
     item.append(at);
     if (row[R.minutes]) at.append(" ", element("span", "cost", hours(row[R.minutes])));
     if (d.messages[row[R.message]] && (before === undefined || d.rows[before][R.message] !== row[R.message])) item.append(element("p", "msg", d.messages[row[R.message]]));
-    const pre = element("pre");
-    pre.tabIndex = 0;
     const text = row[R.code];
-    pre.append(highlighted(text, path, codePoints(text, row[R.start]), codePoints(text, row[R.end])));
-    item.append(pre);
-    if (row[R.related]) {
+    if (text) {
+      const pre = element("pre");
+      pre.tabIndex = 0;
+      pre.append(highlighted(text, path, codePoints(text, row[R.start]), codePoints(text, row[R.end])));
+      item.append(pre);
+    }
+    if (row[R.fix]) {
+      const line = element("p", "fix");
+      line.append(element("span", row[R.fix][1] ? "tag good" : "tag", say(row[R.fix][1] ? "safe" : "fix")), " ", element("code", "", row[R.fix][0]));
+      item.append(line);
+    }
+    if (row[R.related] && row[R.related].length) {
       const list = element("ul", "related");
       for (const [file, line, note] of row[R.related]) {
         const entry = element("li");
@@ -99,7 +118,7 @@
     return item;
   }
 
-  const worst = (rule) => $("summary .sev", sections[rule]).textContent;
+  const worst = (rule) => /s-(\w+)/.exec($("summary .sev", sections[rule]).className)[1];
   const rowsOf = (rule) => (visible ? visible[rule] : load().byRule[rule]);
 
   // The list of a section shows the rows from data-from on; data-stale says that what it shows is not what passes the filters.
@@ -121,8 +140,7 @@
   function more(section, left, earlier) {
     const line = $(".more", section);
     line.hidden = left <= 0 && !earlier;
-    const words = (n, which) => n.toLocaleString("en") + " " + which + (n === 1 ? " place" : " places");
-    $("span", line).textContent = [earlier && words(earlier, "earlier"), left > 0 && words(left, "more")].filter(Boolean).join(", ");
+    $("span.js", line).textContent = [earlier && many("earlier", earlier), left > 0 && many("more", left)].filter(Boolean).join(", ");
     $("button.next", line).hidden = left <= 0;
     $("button.first", line).hidden = !earlier;
   }
@@ -174,12 +192,12 @@
       const of = d.byRule[rule].length;
       section.hidden = count === 0;
       if (count) rules++;
-      $(".howmany", section).textContent = (filtered && count < of ? count.toLocaleString("en") + " of " : "") + of.toLocaleString("en") + (of === 1 ? " place" : " places");
+      $(".howmany", section).textContent = filtered && count < of ? say("of", { n: number(count), all: many("places", of) }) : many("places", of);
       section.dataset.stale = "1";
       if (section.open && count) fill(rule, PAGE);
     });
-    const all = d.rows.length.toLocaleString("en");
-    $("#shown").textContent = filtered ? total.toLocaleString("en") + " of " + all + " findings under " + rules + (rules === 1 ? " rule" : " rules") : all + " findings";
+    const every = d.rows.length;
+    $("#shown").textContent = filtered ? many("ofFindings", every, { shown: number(total) }) + " " + many("rules", rules) : many("findings", every);
   }
 
   function set(query) {
@@ -253,19 +271,43 @@
     const tick = (text) => "`" + text.replace(/`/g, "'") + "`";
     const lines = ["## " + texts("summary h3")[0], "", ...texts(".reason").flatMap((text) => [text, ""])];
     const fix = [...texts(".with"), ...texts(".how")].join(": ");
-    if (fix) lines.push("**What to do:** " + fix, "");
+    if (fix) lines.push("**" + say("do") + ":** " + fix, "");
     for (const i of rows.slice(0, 100)) lines.push("- [ ] " + tick(d.paths[d.rows[i][R.path]] + ":" + d.rows[i][R.line]) + " " + d.messages[d.rows[i][R.message]].replace(/[<>@\[\]|]/g, "\\$&"));
-    if (rows.length > 100) lines.push("", rows.length - 100 + " more places are in the report.");
-    lines.push("", "Sources: " + all(".src a", section).map((node) => node.href).join(" "), "Found by porter, rule " + tick(d.rules[rule]) + ".");
+    if (rows.length > 100) lines.push("", many("inReport", rows.length - 100));
+    lines.push("", say("sources") + " " + all(".src a", section).map((node) => node.href).join(" "), say("foundBy", { rule: tick(d.rules[rule]) }));
     return lines.join("\n");
   }
 
+  // Tables of class sortable: the head of a column becomes a button, except where it says data-plain.
+  function sortable(table) {
+    const heads = all("thead th", table);
+    const body = $("tbody", table);
+    if (body.rows.length < 3) return;
+    heads.forEach((head, column) => {
+      if ("plain" in head.dataset) return;
+      const button = element("button", "sort", head.textContent);
+      button.type = "button";
+      head.replaceChildren(button);
+      button.addEventListener("click", () => {
+        const numeric = head.classList.contains("r");
+        const down = head.ariaSort ? head.ariaSort === "ascending" : numeric;
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        head.ariaSort = down ? "descending" : "ascending";
+        const key = (row) => { const cell = row.cells[column]; return numeric ? Number(cell.dataset.value || 0) : cell.textContent; };
+        const order = (a, b) => (numeric ? a[0] - b[0] : a[0].localeCompare(b[0])) * (down ? -1 : 1);
+        body.append(...[...body.rows].map((row) => [key(row), row]).sort(order).map((pair) => pair[1]));
+        $("#said").textContent = say("sorted", { column: button.textContent });
+      });
+    });
+  }
+
   function start() {
+    all("table.sortable").forEach(sortable);
     const d = $("#data");
     if (!form || !d) return;
     form.hidden = false;
     all("button.issue, button.next").forEach((button) => { button.hidden = false; });
-    $("#shown").textContent = $("nav a[href='#findings'] .n").textContent + " findings";
+    $("#shown").textContent = $(".tile a[data-filter='']").textContent;
     let timer = 0;
     form.addEventListener("input", (event) => {
       clearTimeout(timer);
@@ -276,16 +318,16 @@
     $("#open-all").addEventListener("click", (event) => {
       const open = sections.some((section) => !section.open && !section.hidden);
       sections.forEach((section) => { if (!section.hidden) section.open = open; });
-      event.target.textContent = open ? "Close all" : "Open all";
+      event.target.textContent = say(open ? "close" : "open");
     });
     sections.forEach((section, rule) => {
       section.addEventListener("toggle", () => { if (section.open && section.dataset.stale) fill(rule, PAGE); });
       $("button.next", section).addEventListener("click", () => fill(rule, $(".places", section).children.length + PAGE));
       $("button.first", section).addEventListener("click", () => fill(rule, PAGE, 0));
       $("button.issue", section).addEventListener("click", (event) => {
-        copy(issue(section), "Copied as an issue");
-        event.target.textContent = "Copied";
-        setTimeout(() => { event.target.textContent = "Copy as issue"; }, 2000);
+        copy(issue(section), say("copiedIssue"));
+        event.target.textContent = say("copied");
+        setTimeout(() => { event.target.textContent = say("copy"); }, 2000);
       });
     });
     document.addEventListener("click", (event) => {

@@ -1,0 +1,255 @@
+"""Everything that the templates of the HTML report read, made from a report once."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from markupsafe import Markup
+
+from porter.model import CATEGORIES, FileRecord, Finding, Report, RunbookStep
+from porter.render import charts, code, island, numbers, summary, verdict
+from porter.render.look import Look
+from porter.render.neutral import block, one_line
+from porter.render.summary import RuleGroup
+from porter.render.tongue import Tongue, tongue
+from porter.render.words import ALTERNATIVES, CATEGORY_WORDS, GLOSSARY, LADDER, RUNBOOK_PHASES
+
+SHOWN_TOTAL, SHOWN_MIN, SHOWN_RULE = 1500, 3, 60
+CONTEXT_TOTAL = 20_000  # findings; a report with more shows their own lines only
+DIFF_TOTAL = 2_000_000
+LIST_LIMIT, KERNEL_LIMIT = 400, 2000
+FOLDER_LIMIT = 500
+READ_IN_FULL = 0.999
+
+
+class Place(msgspec.Struct, frozen=True):
+    """One finding as it stands in the page without scripts: its anchor and its highlighted code."""
+
+    finding: Finding
+    anchor: str
+    code: Markup
+    remark: str
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A rule's section: the group, the places that are in the page, the others by file, and the example as HTML."""
+
+    group: RuleGroup
+    places: tuple[Place, ...]
+    example: tuple[Markup, Markup] | None
+    rest: list[tuple[str, list[int]]]
+    by_target: tuple[tuple[str, str], ...]
+
+    @property
+    def left(self) -> int:
+        """How many places are not in the page."""
+        return len(self.group.findings) - len(self.places)
+
+
+class Rung(msgspec.Struct, frozen=True):
+    """One rung of the evidence ladder; ``known`` is false where nobody tried."""
+
+    name: str
+    bar: Markup
+    files: int = 0
+    lines: int = 0
+    known: bool = True
+
+
+def view(report: Report, look: Look) -> dict[str, Any]:
+    """The values by the names that the templates use."""
+    words = tongue(look.lang)
+    groups = summary.by_rule(report, report.findings)
+    project = verdict.project_name(report) or report.root
+    fixed = {
+        "report": report, "look": look, "project": project, "title": look.title or project, "glossary": GLOSSARY, "limit": LIST_LIMIT,
+        "en": Markup("" if look.lang == "en" else ' lang="en"'), "status": lambda group: words.text(_status(group)), "by_file": by_file,
+        "alternatives": lambda group: [words.text(text) for text in ALTERNATIVES.get(str(group.rule.action), ())],
+        "category_words": CATEGORY_WORDS, "severities": [str(severity) for severity in summary.SEVERITIES],
+    }  # fmt: skip
+    return fixed | _numbers(report, words) | _breakdowns(report, words) | _findings(report, groups, words) | _lists(report, words)
+
+
+def _numbers(report: Report, words: Tongue) -> dict[str, Any]:
+    """The headline."""
+    lines, names = summary.untouched(report), summary.names_share(report)
+    base = report.baseline
+    found = words.plural("{n} finding", "{n} findings", len(report.findings))
+    return {
+        "verdict": verdict.sentence(report, words),
+        "effort": report.estimate.hours,
+        "band": numbers.band(report.estimate.hours, words),
+        "strip": charts.effort_strip(report.estimate.hours, words),
+        "share": numbers.percent(*lines, words) if lines else "",
+        "share_rows": _share_rows(report, words),
+        "names": numbers.percent(*names, words) if names else "",
+        "blockers": summary.blockers(report),
+        "finding_link": Markup('<a href="#findings" data-filter="">{}</a>').format(found),
+        "matters": summary.matters(report),
+        "debt": numbers.debt(base.before, base.after, base.change, words) if base else "",
+    }
+
+
+def _share_rows(report: Report, words: Tongue) -> list[tuple[str, str]]:
+    """The subtraction behind the share of CUDA lines without hand work."""
+    lines = summary.untouched(report)
+    if lines is None:
+        return []
+    untouched, every = lines
+    return [
+        (words.text("CUDA lines of the project's own"), numbers.count(every, words)),
+        (words.text("less lines in CUDA files that people will have to change (P50)"), numbers.count(every - untouched, words)),
+        (words.text("Lines without hand work"), f"{numbers.count(untouched, words)} ({numbers.percent(*lines, words)})"),
+    ]
+
+
+def _breakdowns(report: Report, words: Tongue) -> dict[str, Any]:
+    """Decisions, phases, categories and directories, with their charts."""
+    categories, directories = summary.by_category(report), summary.by_directory(report)
+    names = tuple(str(severity) for severity in summary.SEVERITIES)
+    longest = max((row.hours.worst for row in categories), default=0.0)
+    most = max((row.findings for row in directories), default=1)
+    lines: Counter[str] = Counter()
+    for record in report.files:
+        lines[summary.directory_of(record.path)] += record.lines
+    cells = [(row.name, row.hours.likely, lines[row.name]) for row in directories if row.name and row.hours.likely > 0]
+    folders = len({summary.directory_of(finding.path) for finding in report.findings})
+    return {
+        "decisions": summary.decisions(report),
+        "phases": summary.phases(report),
+        "total": summary.total(line.hours for line in report.estimate.lines),
+        "categories": [(row, charts.hours_bar(row.hours, longest)) for row in categories],
+        "directories": [(row, charts.severity_bar(row.counts, names, most), lines[row.name] if row.name else 0) for row in directories],
+        "more_directories": folders - sum(1 for row in directories if row.name),
+        "treemap": charts.treemap(cells, words) if len(cells) > 1 else "",
+        "ladder": _ladder(report),
+    }
+
+
+def _ladder(report: Report) -> list[Rung]:
+    """How many CUDA files hold on each rung that a scan climbs, and the names of the rungs above."""
+    cuda = [record for record in report.files if record.kind == "cuda"]
+    if not cuda:
+        return []
+    read = [record for record in cuda if record.coverage >= READ_IN_FULL]
+    whole = [record for record in read if record.hipify is not None and not record.hipify.unconverted]
+    known = [(cuda, LADDER[0]), (read, LADDER[1]), (whole, LADDER[2])]
+    rungs = [Rung(name, charts.share_bar(len(files), len(cuda)), len(files), sum(f.lines for f in files)) for files, name in known]
+    return rungs + [Rung(name, charts.share_bar(0, 1), known=False) for name in LADDER[3:]]
+
+
+def _findings(report: Report, groups: Sequence[RuleGroup], words: Tongue) -> dict[str, Any]:
+    """The rules' sections, what the filters offer, and the island."""
+    anchors = island.anchors(island.flat(groups))
+    present = {finding.category for finding in report.findings}
+    context = {record.path: record.context for record in report.files} if len(report.findings) <= CONTEXT_TOTAL else {}
+    return {
+        "sections": _sections(groups, anchors, context),
+        "island": island.island(groups, anchors, context, words),
+        "used": [name for name in CATEGORIES if name in present],
+        "folders": sorted({summary.directory_of(finding.path) for finding in report.findings})[:FOLDER_LIMIT],
+        "linked": {group.rule.id for group in groups},
+        "baseline": report.baseline is not None or bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings),
+    }
+
+
+def _lists(report: Report, words: Tongue) -> dict[str, Any]:
+    """Good news, the lists at the end, and the runbook."""
+    kernels = summary.kernels(report)
+    engine = words.text("porter's built-in engine") if report.hipify.engine == "builtin" else one_line(report.hipify.engine)
+    kinds: dict[str, list[FileRecord]] = defaultdict(list)
+    for record in report.files:
+        kinds[record.kind].append(record)
+    return {
+        "works": summary.insights_of(report, "works-as-is"),
+        "ported": summary.insights_of(report, "already-ported"),
+        "dependencies": summary.dependencies(report),
+        "kernels": kernels,
+        "kernel_limit": KERNEL_LIMIT,
+        "kernel_lines": sum(kernel.lines for kernel, _ in kernels),
+        "kernel_hours": summary.total(hours for _, hours in kernels),
+        "converted": _converted(report),
+        "engine": f"{engine}, {one_line(report.hipify.version)}" if report.hipify.version else engine,
+        "diffs": sum(1 for record in report.files if record.hipify and record.hipify.diff),
+        "skipped_files": sum(entry.files for entry in report.skipped),
+        "others": [origin for origin in report.origins if origin.origin != "own" and (origin.files or origin.cuda_files)],
+        "problems": sorted(report.problems, key=lambda problem: not problem.matters),
+        "file_kinds": sorted(
+            ((kind, len(found), sum(r.lines for r in found)) for kind, found in kinds.items()), key=lambda k: (-k[1], k[0])
+        ),
+        "runbook": _runbook(report),
+    }
+
+
+def _runbook(report: Report) -> list[tuple[str, list[RunbookStep]]]:
+    """The steps by the names of their phases, in the order they are done."""
+    out: dict[str, list[RunbookStep]] = defaultdict(list)
+    for step in report.runbook:
+        out[RUNBOOK_PHASES.get(step.phase, step.phase)].append(step)
+    return list(out.items())
+
+
+def _sections(groups: Sequence[RuleGroup], anchors: dict[int, str], context: dict[str, dict[int, str]]) -> list[Section]:
+    """The rules' sections with as many places in the page as the budget allows; the island has them all."""
+    left = SHOWN_TOTAL
+    at = 0
+    out = []
+    for group in groups:
+        room = min(SHOWN_RULE, max(SHOWN_MIN, left))
+        places = _places(group, room, anchors, at, context)
+        at += len(group.findings)
+        left -= len(places)
+        out.append(Section(group, places, code.example(group.rule), by_file(group.findings[room:]), tuple(group.rule.by_target.items())))
+    return out
+
+
+def _places(group: RuleGroup, room: int, anchors: dict[int, str], at: int, context: dict[str, dict[int, str]]) -> tuple[Place, ...]:
+    """The first places of a group; a remark that only repeats the one above is left out."""
+    out = []
+    said = ""
+    for i, finding in enumerate(group.findings[:room]):
+        remark = summary.remark(group.rule, finding)
+        shown = code.finding_code(finding, context.get(finding.path)) if finding.snippet.strip() else Markup("")
+        out.append(Place(finding, anchors[at + i], shown, "" if remark == said else remark))
+        said = remark
+    return tuple(out)
+
+
+def by_file(findings: Iterable[Finding]) -> list[tuple[str, list[int]]]:
+    """The lines of findings by file, in report order: the shortest list that names every place."""
+    out: dict[str, list[int]] = defaultdict(list)
+    for finding in findings:
+        if finding.line not in out[finding.path][-1:]:
+            out[finding.path].append(finding.line)
+    return list(out.items())
+
+
+def _status(group: RuleGroup) -> str:
+    """The replacement's status as words."""
+    replacement = group.rule.replacement
+    if all(finding.category == "already-ported" for finding in group.findings):
+        return "already ported"
+    if replacement is None:
+        return "works as is" if group.rule.is_insight else "none known"
+    return replacement.status.replace("-", " ")
+
+
+def _converted(report: Report) -> list[tuple[Any, list[tuple[str, str]]]]:
+    """CUDA files with what the translation did, and each diff as (class, line) pairs as far as the size budget goes."""
+    left = DIFF_TOTAL
+    out: list[tuple[Any, list[tuple[str, str]]]] = []
+    for record in report.files:
+        if record.hipify is None:
+            continue
+        diff = record.hipify.diff
+        left -= len(diff)
+        out.append((record, _diff_lines(diff) if left > 0 else []))
+    return out
+
+
+def _diff_lines(diff: str) -> list[tuple[str, str]]:
+    kinds = {"+": "add", "-": "del", "@": "at"}
+    return [(kinds.get(line[:1], ""), line) for line in block(diff).rstrip("\n").split("\n")] if diff else []
