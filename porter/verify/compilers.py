@@ -6,7 +6,7 @@ import functools
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -34,7 +34,8 @@ class Compiler(msgspec.Struct, frozen=True):
     """A compiler for HIP: its program, what it calls itself, and where its headers are.
 
     ``kind`` is rocm (amdclang++ or hipcc with ROCm's device library, so that device code is linked too) or clang (any clang
-    with HIP's headers and no device library).
+    with HIP's headers and no device library). ``runtime`` is the folder with the HIP runtime library that belongs to the
+    headers, empty where there is none.
     """
 
     name: str
@@ -42,6 +43,18 @@ class Compiler(msgspec.Struct, frozen=True):
     version: str
     kind: str
     headers: Headers
+    runtime: str = ""
+
+    @property
+    def can_link(self) -> bool:
+        """Whether whole programs can be linked: a device library, and a runtime library of the same HIP."""
+        return self.kind == "rocm" and bool(self.runtime)
+
+    def link(self, target: str, output: str) -> list[str]:
+        """The call that makes host and device code and links both into a library; what no library defines is a warning."""
+        call = [self.program, "-x", "hip", f"--offload-arch={target}", *_COMMON, "-D__HIP_PLATFORM_AMD__=1", "-fPIC", "-shared"]
+        # Undefined names are told as warnings, because those of other libraries and files are for their own link to find.
+        return [*call, f"-L{self.runtime}", "-lamdhip64", "-Wl,-z,defs", "-Wl,--warn-unresolved-symbols", "-Wl,--no-demangle", "-o", output]
 
     def command(self, target: str, output: str) -> list[str]:
         """The call without defines, include paths and source; device code only, because that also checks the host's."""
@@ -130,23 +143,34 @@ def find_clang(environment: Mapping[str, str]) -> Path | None:
 
 
 def find_all(hip_include: str, environment: Mapping[str, str]) -> list[Compiler]:
-    """Every usable compiler, the one that proves most first: ROCm's own, a clang with the headers, a distribution's hipcc."""
+    """Every usable compiler, the one that proves most first: ROCm's own, a clang with given headers, a distribution's hipcc."""
     out: list[Compiler] = []
     headers = find_headers(hip_include, environment)
-    rocm = next((h for root in rocm_roots(environment) if (h := read_headers(root / "include")) is not None), None)
-    if rocm is not None and not hip_include:
+    root = next((root for root in rocm_roots(environment) if read_headers(root / "include") is not None), None)
+    rocm = read_headers(root / "include") if root else None
+    if root is not None and rocm is not None and not hip_include:
         for name in ("amdclang++", "hipcc"):
             program = find_program(name, environment)
             if program is not None:
-                out.append(Compiler(name, str(program), str(clang_version(program) or ""), "rocm", rocm))
+                runtime = find_runtime(rocm.version, (root / "lib", root / "lib64"))
+                out.append(Compiler(name, str(program), str(clang_version(program) or ""), "rocm", rocm, runtime))
     clang = find_clang(environment)
     if clang is not None and headers is not None:
         out.append(Compiler(f"clang {clang_version(clang)}", str(clang), str(clang_version(clang)), "clang", headers))
     distribution = read_headers(Path("/usr/include"))
     hipcc = find_program("hipcc", environment)
     if rocm is None and hipcc is not None and distribution is not None and not hip_include:
-        out.append(Compiler("hipcc", str(hipcc), distribution.version, "rocm", distribution))
+        runtime = find_runtime(distribution.version, (*sorted(Path("/usr/lib").glob("*-linux-gnu")), Path("/usr/lib64")))
+        own = Compiler("hipcc", str(hipcc), distribution.version, "rocm", distribution, runtime)
+        # With the same headers the distribution's own compiler proves more, because it has the libraries.
+        out.insert(0 if headers == distribution else len(out), own)
     return out
+
+
+def find_runtime(hip: str, folders: Iterable[Path]) -> str:
+    """The folder with libamdhip64 of a HIP version; the library's number is the major version of HIP since 4."""
+    major = hip.partition(".")[0]
+    return next((str(folder) for folder in folders if (folder / f"libamdhip64.so.{major}").exists()), "")
 
 
 def rocm_of(hip: str) -> str:

@@ -54,19 +54,24 @@ def understand(text: str, folder: str, allowed: Iterable[str], hip: str = "") ->
     outside = False
     errors: list[Raw] = []
     chain: list[tuple[str, int]] = []
+    chains: dict[str, list[tuple[str, int]]] = {}  # clang names the includes that lead to a file once, not for every error in it
     for line in text.splitlines():
         if match := _READ.match(line):
             path = _place(match[1], folder)
-            outside = outside or (posixpath.isabs(path) and not _is_system(path, allowed))
+            outside = outside or _is_outside(path, allowed)
             read.add(path)
         elif match := _FROM.match(line):
             chain.append((_place(match["path"], folder), int(match["line"])))
         elif (match := _NOTE.match(line)) and errors:
             errors[-1] = _noted(errors[-1], (_place(match["path"], folder), int(match["line"])), "requested here" in match["text"])
         elif not _COUNT.search(line) and len(errors) < MAX_ERRORS:
-            raw = _error(line, folder, chain)
-            errors += [raw] if raw else []
-            chain = [] if raw else chain
+            raw = _error(line, folder, chain, chains)
+            if raw is None:
+                continue
+            # The assembler can read files too, which -H does not list; its messages name them.
+            outside = outside or _is_outside(raw.path, allowed)
+            errors.append(raw)
+            chain = []
     own = frozenset(path for path in read if not posixpath.isabs(path))
     foreign = {path for path in read if hip and "/include/hip/" in path and not path.startswith(hip.rstrip("/") + "/")}
     kept = [error for error in errors if error.path not in foreign]
@@ -85,7 +90,7 @@ def _noted(error: Raw, place: tuple[str, int], asked: bool) -> Raw:
     return msgspec.structs.replace(error, places=(*error.places, place))
 
 
-def _error(line: str, folder: str, chain: list[tuple[str, int]]) -> Raw | None:
+def _error(line: str, folder: str, chain: list[tuple[str, int]], chains: dict[str, list[tuple[str, int]]]) -> Raw | None:
     if match := _LINK.match(line):
         return Raw("", 0, 0, "link", _neutral(match["text"], folder))
     match = _ERROR.match(line)
@@ -99,7 +104,9 @@ def _error(line: str, folder: str, chain: list[tuple[str, int]]) -> Raw | None:
     missing = _MISSING.search(text)
     kind = "include" if missing else "syntax" if name in _SYNTAX else "backend" if "Backend" in name or not name else "type"
     path = _place(match["path"], folder) if match["path"] else ""
-    places = tuple(place for place in reversed(chain) if not posixpath.isabs(place[0]))
+    if chain:
+        chains[path] = chain
+    places = tuple(place for place in reversed(chain or chains.get(path, [])) if not posixpath.isabs(place[0]))
     return Raw(
         path, int(match["line"] or 0), int(match["column"] or 0), kind, _neutral(text, folder), places, missing[1] if missing else ""
     )
@@ -111,8 +118,9 @@ def _place(path: str, folder: str) -> str:
     return full[len(folder) + 1 :] if full.startswith(folder + "/") else full
 
 
-def _is_system(path: str, allowed: tuple[str, ...]) -> bool:
-    return path.startswith(allowed)
+def _is_outside(path: str, allowed: tuple[str, ...]) -> bool:
+    """Whether a path is neither the project's nor the system's; <inline asm> and its like are no files."""
+    return posixpath.isabs(path) and not path.startswith(allowed)
 
 
 def _neutral(text: str, folder: str) -> str:

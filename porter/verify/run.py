@@ -15,14 +15,13 @@ from porter.model import Finding
 from porter.source_tree import SourceTree
 from porter.verify import build, compilers, fallback, sandbox
 from porter.verify.compilers import Compiler
-from porter.verify.messages import Raw, Said, understand
+from porter.verify.messages import Raw, Said
 from porter.verify.predict import Predictor
 from porter.verify.sources import Sources, gather, units, write
+from porter.verify.unit import DEVICE, Room, Run, compile_unit
 from porter.verify.values import RUNGS, CompilerError, FileResult, Verification
 
-SYSTEM = ("/usr/include/", "/usr/lib/", "/usr/local/include/", "/usr/local/lib/", "/opt/rocm")
 _PROBE = b'#include "hip/hip_runtime.h"\n__global__ void probe(int* p) { *p = 1; }\n'
-_DEVICE = {"HIP_PLATFORM": "amd"}
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -41,17 +40,6 @@ class Request(msgspec.Struct, frozen=True):
     jobs: int = 2
     translate: bool = True
     only: str = ""
-
-
-class _Run(msgspec.Struct, frozen=True):
-    """What one compiler run of one unit came to."""
-
-    unit: str
-    target: str
-    rung: str
-    said: Said
-    missing: tuple[str, ...] = ()
-    note: str = ""
 
 
 def verify(
@@ -88,6 +76,7 @@ def _words(compiler: Compiler | None) -> str:
     if compiler is None:
         return "none; libclang with porter's own stub headers"
     library = "with ROCm's device library" if compiler.kind == "rocm" else "without a device library"
+    library += " and HIP's runtime library" if compiler.can_link else "" if compiler.kind == "rocm" else ", so that nothing links"
     return f"{compiler.name}, HIP {compiler.headers.version} headers, {library}"
 
 
@@ -98,7 +87,7 @@ def _choose(targets: tuple[str, ...], found: list[Compiler], scratch: Path) -> t
     (scratch / "probe.hip").write_bytes(_PROBE)
     for target in targets:
         for compiler in found:
-            outcome = sandbox.run([*compiler.command(target, "probe.out"), "probe.hip"], scratch, 60.0, _DEVICE)
+            outcome = sandbox.run([*compiler.command(target, "probe.out"), "probe.hip"], scratch, 60.0, DEVICE)
             if outcome.code == 0:
                 chosen[target] = compiler
                 break
@@ -117,20 +106,21 @@ def _compile_all(
     tree: SourceTree,
     scratch: Path,
     progress: Callable[[int, int], None],
-) -> list[_Run]:
+) -> list[Run]:
     known = build.database(request.root)
+    room = Room(scratch, request.include, request.timeout, sources)
     tasks = [(unit, target) for unit in _units(request, sources, tree) for target in request.targets]
     done = 0
 
-    def one(task: tuple[str, str]) -> _Run:
+    def one(task: tuple[str, str]) -> Run:
         unit, target = task
         compiler = chosen.get(target)
         if compiler is None:
-            return _Run(unit, target, _without(sources, unit), Said((), frozenset(), False))
+            return Run(unit, target, _without(sources, unit), Said((), frozenset(), False))
         settings = known.get(unit) or _guessed(unit, tree, request.flags)
-        return _compile(unit, target, compiler, settings, request, sources, scratch)
+        return compile_unit(unit, target, compiler, settings, room)
 
-    out: list[_Run] = []
+    out: list[Run] = []
     with ThreadPoolExecutor(max(1, request.jobs)) as pool:
         for run in pool.map(one, tasks):
             out.append(run)
@@ -154,47 +144,7 @@ def _without(sources: Sources, unit: str) -> str:
     return "parses" if fallback.parses(sources.after[unit]) else "converted"
 
 
-def _compile(
-    unit: str, target: str, compiler: Compiler, settings: build.Settings, request: Request, sources: Sources, scratch: Path
-) -> _Run:
-    folder = scratch / "source"
-    with tempfile.TemporaryDirectory(dir=scratch) as made:
-        command = [*compiler.command(target, f"{made}/out"), *settings.options()]
-        command += [word for include in request.include for word in ("-isystem", include)]
-        outcome = sandbox.run([*command, "./" + unit], folder, request.timeout, {**_DEVICE, "TMPDIR": made})
-    allowed = (*SYSTEM, compiler.headers.folder.rstrip("/") + "/", *(include.rstrip("/") + "/" for include in request.include))
-    said = understand(outcome.text, str(folder), allowed, compiler.headers.folder)
-    if sources.embeds:
-        said = Said((), said.read, True)
-    missing = tuple(dict.fromkeys((*(error.header for error in said.errors if error.header), *_tops(said.foreign))))
-    if said.outside:
-        note = "reads files outside the repository; what the compiler says of it is not shown"
-    elif said.foreign and outcome.code == 0:
-        note = "compiled with headers of another HIP among those given"
-    else:
-        note = outcome.stopped or ("" if outcome.code == 0 or said.errors else f"the compiler ended with status {outcome.code}")
-    return _Run(unit, target, _rung(unit, outcome.code, said, compiler, sources), said, missing, note)
-
-
-def _tops(headers: Iterable[str]) -> list[str]:
-    """The headers that programs name, without those of the implementation behind them."""
-    return [header for header in headers if "/" not in header.removeprefix("hip/")]
-
-
-def _rung(unit: str, code: int | None, said: Said, compiler: Compiler, sources: Sources) -> str:
-    """The rung that a run proves: the errors that stop a file say how far it came."""
-    if code == 0:
-        return "links" if compiler.kind == "rocm" else "compiles"
-    base = "seen" if unit in sources.left else "converted"
-    kinds = {error.kind for error in said.errors}
-    if not kinds or said.outside or said.foreign or kinds & {"syntax", "include"}:
-        return base
-    if "type" in kinds:
-        return "parses"
-    return "type-checks" if "backend" in kinds else "compiles"
-
-
-def _errors(runs: list[_Run], sources: Sources, predictor: Predictor) -> list[CompilerError]:
+def _errors(runs: list[Run], sources: Sources, predictor: Predictor) -> list[CompilerError]:
     """Every error once, at its CUDA line, in order; a missing include is none, unless a finding spoke of it."""
     maps: dict[str, list[int]] = {}
     units: dict[tuple[str, int, int, str, str], set[str]] = defaultdict(set)
@@ -236,9 +186,9 @@ def _line(path: str, line: int, sources: Sources, maps: dict[str, list[int]]) ->
     return maps[path][line] if 0 < line < len(maps[path]) else line
 
 
-def _files(request: Request, runs: list[_Run], sources: Sources, tree: SourceTree) -> Iterable[FileResult]:
+def _files(request: Request, runs: list[Run], sources: Sources, tree: SourceTree) -> Iterable[FileResult]:
     """A result for every unit, and for every other translated file: the rung of the best unit that includes it."""
-    by_unit: dict[str, list[_Run]] = defaultdict(list)
+    by_unit: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         by_unit[run.unit].append(run)
     users: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))

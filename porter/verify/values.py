@@ -11,7 +11,7 @@ RUNG_WORDS = {
     "parses": "free of syntax errors",
     "type-checks": "free of errors of the front end",
     "compiles": "device code generated for the target",
-    "links": "device code linked with ROCm's device library",
+    "links": "host and device code linked with ROCm's device library and HIP's runtime",
 }
 
 

@@ -1,0 +1,124 @@
+"""One unit under a compiler: linking, device code across files, headers that are broken by themselves, hostile input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import need_tool
+
+from porter.verify import compilers, run, sandbox
+from porter.verify.compilers import Compiler, Headers
+from porter.verify.messages import understand
+from porter.verify.values import FileResult, Verification
+
+TARGET = "gfx90a"
+KERNEL = "#include <cuda_runtime.h>\n__global__ void k(int* p) { p[0] = 1; }\nint main() { cudaFree(0); }\n"
+
+
+def stand_in(folder: Path, body: str, kind: str = "rocm", runtime: str = "/usr/lib") -> Compiler:
+    """A compiler made of Python: ``text`` is what the unit holds, ``linking`` whether it is asked to link."""
+    program = folder / "fakecc"
+    start = "import sys\ntext = open(sys.argv[-1]).read()\nlinking = '-shared' in sys.argv\n"
+    program.write_text(f"#!{sys.executable}\n{start}rdc = '-fgpu-rdc' in sys.argv\nif 'void probe' in text: sys.exit(0)\n{body}")
+    program.chmod(0o755)
+    return Compiler("fakecc", str(program), "99", kind, Headers("/usr/include", "7.1"), runtime)
+
+
+def verified(root: Path, compiler: Compiler, **texts: str) -> Verification:
+    root.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (root / f"{name}.cu").write_text(text)
+    return run.verify(run.Request(root, (TARGET,), jobs=1, timeout=20), [compiler], lambda _: ())
+
+
+def only(done: Verification) -> FileResult:
+    assert len(done.files) == 1
+    return done.files[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "rung", "errors"),
+    [
+        ("", 0, "links", 0),
+        ("x.o: warning: undefined reference to `hipblasCreate'\nld.lld: warning: undefined symbol: _Z5otheri", 0, "links", 0),
+        ("x.o: warning: undefined reference to `hipGraphNew'\nld.lld: warning: undefined symbol: hipGraphNew", 0, "compiles", 1),
+        ("ld: cannot find -lamdhip64", 1, "compiles", 0),
+    ],
+)
+def test_a_unit_links_when_only_other_libraries_names_are_open(tmp_path: Path, said: str, code: int, rung: str, errors: int) -> None:
+    done = verified(tmp_path / "p", stand_in(tmp_path, f"if linking: print({said!r}); sys.exit({code})\n"), a=KERNEL)
+    assert only(done).rung == rung and len(done.errors) == errors
+    assert bool(only(done).note) == bool(code)
+
+
+@pytest.mark.parametrize(("kind", "runtime"), [("rocm", ""), ("clang", "/usr/lib"), ("clang", "")])
+def test_nothing_links_without_the_libraries(tmp_path: Path, kind: str, runtime: str) -> None:
+    done = verified(tmp_path / "p", stand_in(tmp_path, "assert not linking\n", kind, runtime), a=KERNEL)
+    assert only(done).rung == "compiles"
+    assert ("nothing links" in done.compilers[TARGET]) == (kind == "clang")
+
+
+def test_device_code_of_another_file_is_no_error(tmp_path: Path) -> None:
+    body = "if not rdc: print('ld.lld: error: undefined hidden symbol: twice(float)'); sys.exit(1)\nassert not linking\n"
+    done = verified(tmp_path / "p", stand_in(tmp_path, body), a=KERNEL)
+    assert only(done).rung == "compiles" and "-fgpu-rdc" in only(done).note and not done.errors
+
+
+def test_a_header_that_is_broken_by_itself_is_the_machines_fault(tmp_path: Path) -> None:
+    head = "In file included from {0}:2:\n/usr/include/rand.h:7:1: error: unknown type name 'gen' [Semantic Issue]"
+    own = "{0}:3:1: error: unknown type name 'mine' [Semantic Issue]"
+    body = f"print({head!r}.format(sys.argv[-1]))\nif 'main' in text: print({own!r}.format(sys.argv[-1]))\nsys.exit(1)\n"
+    done = verified(tmp_path / "p", stand_in(tmp_path, body), a=KERNEL.replace("cuda_runtime.h", "rand.h"))
+    assert [error.message for error in done.errors] == ["unknown type name 'mine'"]
+    assert only(done).rung in ("seen", "converted") and "<rand.h> does not compile on its own here" in only(done).note
+    # The same error where the header alone compiles is the project's: it lies at the line that includes the header.
+    body = body.replace('print("In', "if 'main' in text: print(\"In", 1).replace("sys.exit(1)", "sys.exit('main' in text)")
+    done = verified(tmp_path / "p", stand_in(tmp_path, body), a=KERNEL.replace("cuda_runtime.h", "rand.h"))
+    assert [(error.path, error.line) for error in done.errors] == [("a.cu", 1), ("a.cu", 2)]
+
+
+def test_the_includes_that_lead_to_a_header_hold_for_every_error_in_it() -> None:
+    text = (
+        "In file included from a.cu:4:\nIn file included from /usr/include/x.h:2:\n/usr/include/y.h:1:1: error: one [Parse Issue]\n"
+        "/usr/include/y.h:2:1: error: two [Parse Issue]\nb.cu:1:1: error: three [Parse Issue]\n"
+        "/usr/include/z.h:1:1: error: four [Parse Issue]\n"
+    )
+    assert [error.places for error in understand(text, "/tmp/s", ("/usr/include/",)).errors] == [(("a.cu", 4),), (("a.cu", 4),), (), ()]
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../../../etc/passwd", "/proc/self/environ"])
+def test_a_file_that_the_assembler_read_is_not_quoted(path: str) -> None:
+    text = f". /usr/include/hip/hip_runtime.h\n{path}:1:12: error: symbol 'root' is already defined\nIncluded from <inline asm>:1:\n"
+    said = understand(text, "/tmp/s", ("/usr/include/",))
+    assert said.outside and not said.errors
+
+
+def need_hipcc() -> Compiler:
+    """The distribution's hipcc with its runtime library, or a skip."""
+    need_tool("hipcc")
+    found = [one for one in compilers.find_all("", {"PATH": os.environ["PATH"]}) if one.can_link]
+    if not found:
+        pytest.skip("hipcc is here without HIP's runtime library")
+    return found[0]
+
+
+@pytest.mark.needs_tool
+def test_a_real_hipcc_links_and_quotes_no_file(tmp_path: Path) -> None:
+    compiler = need_hipcc()
+    leak = '__global__ void k(int* p) { p[0] = 1; asm(".include \\"/etc/passwd\\""); }\n'
+    root = tmp_path / "p"
+    root.mkdir()
+    (root / "good.cu").write_text(KERNEL)
+    (root / "leak.cu").write_text(leak)
+    done = run.verify(run.Request(root, (TARGET,), jobs=2, timeout=60), [compiler], lambda _: ())
+    assert {file.path: (file.rung, bool(file.note)) for file in done.files} == {"good.cu": ("links", False), "leak.cu": ("converted", True)}
+    assert not done.errors
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["good.cu", "leak.cu", "p"]
+
+
+def test_a_program_cannot_write_more_than_its_limit(tmp_path: Path) -> None:
+    code = f"open('x', 'wb').truncate({sandbox.FILE_SIZE + 1})"
+    assert sandbox.run([sys.executable, "-c", code], tmp_path, 20).code != 0
