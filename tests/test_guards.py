@@ -40,6 +40,8 @@ CONDITIONS = {  # AMD then CUDA for the branch itself, AMD then CUDA for its #el
     "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800": (NO, MAYBE, YES, YES),
     "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700": (YES, YES, NO, MAYBE),
     "#if __CUDA_ARCH__ > 0": (NO, YES, YES, YES),
+    "#if (defined(__CUDA_ARCH__) and (__CUDA_ARCH__ >= 800)) or defined(MY_IDE)": (MAYBE, MAYBE, MAYBE, MAYBE),
+    "#if defined(__CUDA_ARCH__) and not (__CUDA_ARCH__ < 800)": (NO, MAYBE, YES, YES),
     "#if CUDA_VERSION >= 11000": (NO, MAYBE, YES, MAYBE),
     "#ifdef CUDA_VERSION": (NO, YES, YES, NO),
     "#ifdef __CUDACC__": (YES, YES, NO, NO),
@@ -161,6 +163,7 @@ def test_ambient_values() -> None:
     ("text", "value"),
     [
         ("1 + 2 * 3", 7), ("(1 << 5) - 1", 31), ("0x1F & ~3u", 28), ("1'000", 1000), ("017", 15), ("-7 / 2", -3), ("-7 % 2", -1),
+        ("1 and not 0", 1), ("0 or 3 not_eq 3", 0), ("compl 0 bitand 6", 6),
         ("1 / 0", UNKNOWN), ("1 << 99", UNKNOWN), ("A * 2", 64), ("!A", 0), ("A > 31 ? 4 : 8", 4), ("sizeof(float) * 8", 32),
         ("static_cast<unsigned int>(A) / 4", 8), ("(size_t)A", 32), ("std::max(A, 40)", 40), ("B", UNKNOWN), ("B && 0", 0), ("B || 1", 1),
         ("1.5", UNKNOWN), ("f(x)", UNKNOWN), ("'a'", UNKNOWN), ("", UNKNOWN), ("(" * 4000, UNKNOWN), ("-" * 3000 + "1", UNKNOWN),

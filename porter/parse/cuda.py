@@ -13,6 +13,7 @@ import tree_sitter
 from porter.model import Fact, Live, Problem, SourceFile, Span
 from porter.parse import Parsed, cuda_branches, cuda_lex, cuda_repair, ptx
 from porter.parse.cuda_context import contexts, functions
+from porter.parse.cuda_expr import OPERATOR_WORDS
 from porter.parse.cuda_facts import Captured, Place, capture, text_of, to_facts, uses
 from porter.parse.cuda_query import language
 from porter.parse.guards import SourceGuards, guards_of
@@ -128,7 +129,7 @@ def _directive_facts(data: bytes, lines: list[cuda_lex.Directive]) -> Iterator[F
     for line in lines:
         span = Span(line.line, 1, line.end, line.end_byte - (data.rfind(b"\n", 0, line.end_byte) + 1) + 1)
         if line.word in _TESTS:
-            names = dict.fromkeys(name for name in _MACRO_NAME.findall(line.text) if name != "defined")
+            names = dict.fromkeys(name for name in _MACRO_NAME.findall(line.text) if name != "defined" and name not in OPERATOR_WORDS)
             for name in names:
                 yield Fact("macro_test", name, span, seen_by="lexer", detail={"directive": line.word, "condition": line.text[:400]})
         elif line.word == "pragma":

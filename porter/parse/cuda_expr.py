@@ -36,6 +36,9 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "|": operator.or_, "^": operator.xor, "&": operator.and_, "+": operator.add, "-": operator.sub, "*": operator.mul,
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
 }  # fmt: skip
+OPERATOR_WORDS = {  # C++ spells its operators in words too, in the preprocessor as well
+    "and": "&&", "or": "||", "not": "!", "not_eq": "!=", "bitand": "&", "bitor": "|", "xor": "^", "compl": "~",
+}  # fmt: skip
 _CAST_WORDS = (
     "int unsigned long short char signed bool size_t int32_t uint32_t int64_t uint64_t int16_t uint16_t int8_t uint8_t uint "
     "std::size_t std::int32_t std::uint32_t std::int64_t std::uint64_t const"
@@ -80,7 +83,8 @@ class _Reader:
             kind = match.lastgroup or ""
             if kind == "suffix":
                 kind = "number"
-            self.tokens.append((kind, match.group(kind)))
+            word = match.group(kind)
+            self.tokens.append(("op", OPERATOR_WORDS[word]) if word in OPERATOR_WORDS else (kind, word))
             if len(self.tokens) > MAX_TOKENS or kind == "bad":
                 raise _Giveup
         self.at = 0
