@@ -33,6 +33,7 @@ DEVICE_PASSES = (Pass(AMD, "device"), Pass(AMD, "host"), Pass(NVIDIA, "device"),
 ALL_PASSES = (*DEVICE_PASSES, Pass(AMD, "plain"), Pass(NVIDIA, "plain"))
 
 _UNSURE = frozenset(_listed("NDEBUG DEBUG _DEBUG _WIN32 WIN32 _WIN64 _MSC_VER __APPLE__ __aarch64__ __ARM_ARCH __SANITIZE_ADDRESS__"))
+_NO_BUILD = frozenset(_listed("__CLION_IDE__ __JETBRAINS_IDE__ __INTELLISENSE__ __RESHARPER__ __CDT_PARSER__ __clangd__ __DOXYGEN__ DOXYGEN"))
 _ALWAYS: dict[str, Value] = {"__cplusplus": NONZERO, "__linux__": 1, "__unix__": 1, "__LINE__": NONZERO, "__FILE__": NONZERO}
 _CUDA_ONLY = frozenset(
     _listed(
@@ -69,6 +70,8 @@ def ambient(name: str, run: Pass) -> Value | None:
         return _ALWAYS[name]
     if name in _UNSURE:
         return UNKNOWN
+    if name in _NO_BUILD:  # what editors and documentation tools define while they read a file
+        return ABSENT
     found = _amd(name, run) if run.vendor == AMD else _nvidia(name, run)
     return found[0] if found else _by_words(name, run)
 
