@@ -17,7 +17,7 @@ from porter.render.words import ACTIONS
 LIMIT = 60_000  # bytes of UTF-8; GitHub takes 65,536 characters
 SIGNS = {Severity.BLOCKER: "🔴", Severity.MAJOR: "🟠", Severity.MINOR: "🟡", Severity.INFO: "⚪"}
 PLACES = 3  # in a row for one rule
-CODE_LINES, CODE_WIDTH = 4, 200
+CODE_LINES, CODE_WIDTH, REMARK = 4, 200, 160
 LANGUAGES = {
     "cu": "cuda", "cuh": "cuda", "h": "cpp", "hpp": "cpp", "cc": "cpp", "cpp": "cpp", "cxx": "cpp", "c": "c", "py": "python",
     "sh": "sh", "cmake": "cmake", "yml": "yaml", "yaml": "yaml", "toml": "toml", "json": "json",
@@ -86,8 +86,8 @@ def _row(report: Report, row: Row, place: Place) -> str:
     if len(row.findings) > PLACES:
         where += f" and {numbers.count(len(row.findings) - PLACES)} more"
     title = text(rule.title)
-    if len(row.findings) == 1 and (remark := summary.remark(rule, finding)):
-        title += f": {text(remark)}"
+    if len(row.findings) == 1 and not row.fixed and (remark := summary.remark(rule, finding)):
+        title += f": {text(remark, REMARK)}"
     cost = summary.total(one.effort_hours for one in row.findings)
     return f"| {sign} | {where} | {title} | {'' if row.fixed else _hours(cost)} | {'' if row.fixed else _fix(rule, finding)} |"
 
@@ -201,5 +201,5 @@ def footer(report: Report, chosen: Chosen) -> str:
         against = f"{text(base.source, 60)}{f' ({code(base.commit[:12])})' if base.commit and base.commit != base.source else ''}"
         words.append(f"Porting debt against {against}: {numbers.debt(base.before, base.after, base.change)}")
     if chosen.new:
-        words.append(f"not for you? a comment {code(f'porter: ignore[{chosen.new[0].rule}] reason')}")
+        words.append(f"not for you? a comment {code(f'porter: ignore[{chosen.rows[0].first.rule}] reason')}")
     return f"<sub>{' · '.join(words)}</sub>" if words else ""
