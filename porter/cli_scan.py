@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from porter import cli_report
 from porter.config import DEFAULT_TARGETS, Config, check_targets
 from porter.errors import ConfigError
 
 if TYPE_CHECKING:
     from porter.settings import Settings
 
-FORMATS = ("terminal", "html", "json", "sarif", "markdown", "csv", "gitlab", "junit")
+FORMATS = ("terminal", "html", "json", "sarif", "markdown", "csv", "gitlab", "junit", "xlsx")
 SEVERITIES = ("info", "minor", "major", "blocker")
 FOUND, INCOMPLETE = 1, 3
 
@@ -43,10 +44,8 @@ FOUND, INCOMPLETE = 1, 3
 @click.option("--require-reason", is_flag=True, help="A suppression without a reason does not count.")
 @click.option("--no-cache", is_flag=True, help="Accepted for scripts: porter keeps no cache yet.")
 @click.option("--jobs", type=click.IntRange(0, 256), default=None, help="Worker processes; 0 runs all in this process.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no summary on the terminal.")
-def scan(
-    path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on: str | None, strict: bool, quiet: bool, **options: Any
-) -> None:
+@cli_report.options
+def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on: str | None, strict: bool, **options: Any) -> None:
     """Scan a repository or a file, and write the report (porter-report.html when no --output is given)."""
     from porter import settings
 
@@ -57,12 +56,14 @@ def scan(
         raise ConfigError("--fail-on-new needs --baseline", "without one every finding is new: --fail-on")
     named = Path(options["settings_file"]) if options["settings_file"] else None
     config = _config(options, settings.load(Path(path), named, not options["no_config"]))
-    progress, stop = _progress(quiet)
+    delivery = cli_report.Delivery(**{name: options[name] for name in cli_report.Delivery.__struct_fields__})
+    look = cli_report.look_of(delivery)
+    progress, stop = cli_report.progress(delivery.quiet)
     try:
         report = _audited(Path(path), config, options["baseline"], progress)
     finally:
         stop()
-    _deliver(report, wanted, quiet)
+    cli_report.deliver(report, wanted, delivery, look)
     if strict and not report.complete:
         raise SystemExit(INCOMPLETE)
     if _fails(report.findings, fail_on) or _fails((f for f in report.findings if f.state == "new"), options["fail_on_new"]):
@@ -137,77 +138,9 @@ def _command() -> str:
     words = iter(sys.argv[1:])
     for word in words:
         name = word.split("=", 1)[0]
-        if name in ("--output", "--format", "--jobs", "--fail-on", "--fail-on-new"):
+        if name in ("--output", "--format", "--jobs", "--fail-on", "--fail-on-new", "--title", "--logo", "--lang"):
             if name == word:
                 next(words, None)
-        elif name not in ("--quiet", "-q", "--strict", "--no-cache"):
+        elif name not in ("--quiet", "-q", "--verbose", "-v", "--strict", "--no-cache"):
             kept.append(Path(word).name if Path(word).is_absolute() else word)
     return shlex.join(["porter", *kept])
-
-
-def _progress(quiet: bool) -> tuple[Callable[[str, int, int], None], Callable[[], None]]:
-    """A progress bar on standard error when that is a terminal; else nothing."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
-        return (lambda *_: None), (lambda: None)
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    bar = Progress(
-        TextColumn("{task.description:10}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True,
-    )  # fmt: skip
-    tasks: dict[str, Any] = {}
-    names = {"survey": "surveying", "examine": "examining"}
-
-    def show(stage: str, done: int, total: int) -> None:
-        if stage not in tasks:
-            tasks[stage] = bar.add_task(names.get(stage, stage), total=total)
-        bar.update(tasks[stage], completed=done, total=total)
-
-    bar.start()
-    return show, bar.stop
-
-
-def _deliver(report: Any, wanted: list[tuple[str, str]], quiet: bool) -> None:
-    from porter.write import write_whole
-
-    written = []
-    for name, file in wanted:
-        if file == "-":
-            _to_stdout(name, report)
-        else:
-            write_whole(Path(file), _rendered(name, report))
-            written.append(file)
-    if not quiet and all(file != "-" for _, file in wanted):
-        click.echo(_terminal(report, written), nl=False, color=_colour())
-
-
-def _to_stdout(name: str, report: Any) -> None:
-    text = _terminal(report, []) if name == "terminal" else _rendered(name, report)
-    if isinstance(text, bytes):
-        sys.stdout.buffer.write(text)
-    else:
-        click.echo(text, nl=not text.endswith("\n"), color=_colour() if name == "terminal" else False)
-
-
-def _colour() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def _terminal(report: Any, written: list[str]) -> str:
-    from porter.render import terminal
-
-    width = shutil.get_terminal_size((100, 24)).columns
-    page = next((file for file in written if file.endswith((".html", ".htm"))), "")
-    return terminal.render(report, width=width, colour=_colour(), html_path=page)
-
-
-def _rendered(name: str, report: Any) -> str | bytes:
-    import importlib
-
-    try:
-        module = importlib.import_module(f"porter.render.{name}")
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"this version of porter has no {name} report", f"formats: {', '.join(FORMATS)}") from error
-    text: str | bytes = module.render(report)
-    return text

@@ -125,7 +125,7 @@ def test_any_text_renders_in_every_format_with_the_same_totals(parts):
     ) if all(code.split() for _, code, _, _ in parts) else ()  # fmt: skip
     report = make_report(findings=found)
     texts = {name: render.render(report, name) for name in render.FORMATS}
-    assert all(text.encode("utf-8") for text in texts.values())
+    assert all(text if isinstance(text, bytes) else text.encode("utf-8") for text in texts.values())
     assert not any(set(texts[name]) & set("\x1b\x00\x9b\u202e") for name in ("terminal", "html", "markdown", "junit", "csv"))
     assert len(json.loads(texts["json"])["findings"]) == len(found) == len(json.loads(texts["gitlab"]))
     assert len(json.loads(texts["sarif"])["runs"][0]["results"]) == len(found)

@@ -7,10 +7,10 @@ import importlib
 from porter.errors import ConfigError
 from porter.model import Report
 
-FORMATS = ("terminal", "html", "json", "sarif", "markdown", "csv", "gitlab", "junit")
+FORMATS = ("terminal", "html", "json", "sarif", "markdown", "csv", "gitlab", "junit", "xlsx")
 ENDINGS = {
     ".html": "html", ".htm": "html", ".gitlab.json": "gitlab", ".sarif.json": "sarif", ".json": "json", ".sarif": "sarif",
-    ".md": "markdown",    ".markdown": "markdown", ".csv": "csv", ".xml": "junit", ".txt": "terminal",
+    ".md": "markdown",    ".markdown": "markdown", ".csv": "csv", ".xml": "junit", ".txt": "terminal", ".xlsx": "xlsx",
 }  # fmt: skip
 
 
@@ -23,8 +23,8 @@ def format_of(name: str) -> str:
     raise ConfigError(f"no report format has the ending of '{name}'", f"give --format, one of {', '.join(FORMATS)}")
 
 
-def render(report: Report, form: str) -> str:
-    """The report in one of FORMATS; the terminal format comes without colour, 80 columns wide."""
+def render(report: Report, form: str) -> str | bytes:
+    """The report in one of FORMATS (bytes for xlsx); the terminal format comes without colour, 80 columns wide."""
     module = importlib.import_module(f"porter.render.{form}")
-    text: str = module.render(report)
-    return text
+    out: str | bytes = module.render(report)
+    return out

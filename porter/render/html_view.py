@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from porter.model import CATEGORIES, FileRecord, Finding, Report, RunbookStep
+from porter.model import CATEGORIES, EffortLine, FileRecord, Finding, Report, RunbookStep
 from porter.render import charts, code, island, numbers, summary, verdict
 from porter.render.look import Look
 from porter.render.neutral import block, one_line
@@ -18,6 +18,7 @@ from porter.render.tongue import Tongue, tongue
 from porter.render.words import ALTERNATIVES, CATEGORY_WORDS, GLOSSARY, LADDER, RUNBOOK_PHASES
 
 SHOWN_TOTAL, SHOWN_MIN, SHOWN_RULE = 1500, 3, 60
+SHOWN_IN_PRINT = 5  # as the style sheet has it; the others stand in the list by file
 CONTEXT_TOTAL = 20_000  # findings; a report with more shows their own lines only
 DIFF_TOTAL = 2_000_000
 LIST_LIMIT, KERNEL_LIMIT = 400, 2000
@@ -35,12 +36,12 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A rule's section: the group, the places that are in the page, the others by file, and the example as HTML."""
+    """A rule's section: the group, the places that are in the page, all places by file where they are many, the example as HTML."""
 
     group: RuleGroup
     places: tuple[Place, ...]
     example: tuple[Markup, Markup] | None
-    rest: list[tuple[str, list[int]]]
+    by_file: list[tuple[str, list[int]]]
     by_target: tuple[tuple[str, str], ...]
 
     @property
@@ -67,7 +68,7 @@ def view(report: Report, look: Look) -> dict[str, Any]:
     fixed = {
         "report": report, "look": look, "project": project, "title": look.title or project, "glossary": GLOSSARY, "limit": LIST_LIMIT,
         "en": Markup("" if look.lang == "en" else ' lang="en"'), "status": lambda group: words.text(_status(group)), "by_file": by_file,
-        "alternatives": lambda group: [words.text(text) for text in ALTERNATIVES.get(str(group.rule.action), ())],
+        "alternatives": lambda group: [words.text(text) for text in _alternatives(group)], "merged": merged,
         "category_words": CATEGORY_WORDS, "severities": [str(severity) for severity in summary.SEVERITIES],
     }  # fmt: skip
     return fixed | _numbers(report, words) | _breakdowns(report, words) | _findings(report, groups, words) | _lists(report, words)
@@ -123,6 +124,8 @@ def _breakdowns(report: Report, words: Tongue) -> dict[str, Any]:
         "total": summary.total(line.hours for line in report.estimate.lines),
         "categories": [(row, charts.hours_bar(row.hours, longest)) for row in categories],
         "directories": [(row, charts.severity_bar(row.counts, names, most), lines[row.name] if row.name else 0) for row in directories],
+        "by_severity": [sum(row.counts[i] for row in directories) for i in range(len(names))],
+        "found_hours": summary.total(row.hours for row in directories),
         "more_directories": folders - sum(1 for row in directories if row.name),
         "treemap": charts.treemap(cells, words) if len(cells) > 1 else "",
         "ladder": _ladder(report),
@@ -202,7 +205,8 @@ def _sections(groups: Sequence[RuleGroup], anchors: dict[int, str], context: dic
         places = _places(group, room, anchors, at, context)
         at += len(group.findings)
         left -= len(places)
-        out.append(Section(group, places, code.example(group.rule), by_file(group.findings[room:]), tuple(group.rule.by_target.items())))
+        files = by_file(group.findings) if len(group.findings) > SHOWN_IN_PRINT else []
+        out.append(Section(group, places, code.example(group.rule), files, tuple(group.rule.by_target.items())))
     return out
 
 
@@ -225,6 +229,20 @@ def by_file(findings: Iterable[Finding]) -> list[tuple[str, list[int]]]:
         if finding.line not in out[finding.path][-1:]:
             out[finding.path].append(finding.line)
     return list(out.items())
+
+
+def _alternatives(group: RuleGroup) -> tuple[str, ...]:
+    """What else could be decided: by the category, else by what the rule asks for."""
+    return ALTERNATIVES.get(group.rule.category) or ALTERNATIVES.get(str(group.rule.action), ())
+
+
+def merged(lines: Sequence[EffortLine]) -> list[tuple[EffortLine, int]]:
+    """Lines of the sum, most hours first; those that say the same of one rule are one, with their number and their sum."""
+    same: dict[tuple[str, str, str], list[EffortLine]] = defaultdict(list)
+    for line in lines:
+        same[line.rule, line.label, line.arithmetic].append(line)
+    out = [(msgspec.structs.replace(each[0], hours=summary.total(line.hours for line in each)), len(each)) for each in same.values()]
+    return sorted(out, key=lambda pair: (-pair[0].hours.likely, pair[0].label))
 
 
 def _status(group: RuleGroup) -> str:

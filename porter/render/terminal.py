@@ -18,21 +18,27 @@ MIN_WIDTH, MAX_WIDTH = 40, 120
 TOP_FINDINGS, TOP_RULES, TOP_PROBLEMS = 5, 10, 5
 
 
-def render(report: Report, width: int = 80, colour: bool = False, html_path: str = "") -> str:
-    """The summary as text of at most ``width`` columns; ``html_path`` is where the HTML report went, empty for nowhere."""
+def render(report: Report, width: int = 80, colour: bool = False, html_path: str = "", verbose: bool = False) -> str:
+    """The summary as text of at most ``width`` columns, totals and top rules last, where a reader's eye is when a run ends.
+
+    ``html_path`` is where the HTML report went, empty for nowhere; ``verbose`` lists every finding.
+    """
     stream = io.StringIO()
     console = Console(
         file=stream, width=max(MIN_WIDTH, min(width, MAX_WIDTH)), force_terminal=colour, color_system="standard" if colour else None,
         highlight=False, markup=False, emoji=False, legacy_windows=False, _environ={},
     )  # fmt: skip
     _head(console, report)
-    _totals(console, report)
+    if report.findings:
+        if verbose:
+            _all_findings(console, report)
+        _top_findings(console, report)
+    _good_news(console, report)
+    _problems(console, report, None if verbose else TOP_PROBLEMS)
     if report.findings:
         _categories(console, report)
-        _top_findings(console, report)
         _top_rules(console, report)
-    _good_news(console, report)
-    _problems(console, report)
+    _totals(console, report)
     _next(console, report, html_path)
     return "".join(line.rstrip() + "\n" for line in stream.getvalue().splitlines())
 
@@ -112,6 +118,24 @@ def _top_findings(console: Console, report: Report) -> None:
         console.print()
 
 
+def _all_findings(console: Console, report: Report) -> None:
+    """Every finding, by file: line, severity, rule, what was found, and its code."""
+    console.print(Text(f"Findings ({numbers.count(len(report.findings))})", "bold"))
+    path = ""
+    for finding in report.findings:
+        if finding.path != path:
+            path = finding.path
+            console.print(Text(f"  {one_line(path)}", "cyan"), overflow="fold")
+        head = Text(f"  {finding.line:>6}  ")
+        head.append(f"{finding.severity}", STYLE[finding.severity])
+        head.append(f"  {one_line(finding.rule)}", "bold")
+        console.print(head, overflow="fold")
+        console.print(Text(f"          {one_line(finding.message)}"), overflow="fold")
+        if code := one_line(finding.snippet.split("\n", 1)[0]).strip():
+            console.print(Text(f"          │ {code}", "dim"), overflow="ellipsis", no_wrap=True)
+    console.print()
+
+
 def _excerpt(console: Console, finding: Finding) -> None:
     console.print(Text(f"    {one_line(finding.path)}:{finding.line}", "cyan"), overflow="ellipsis", no_wrap=True)
     lines = [line for line in block(finding.snippet).split("\n")[:3] if line.strip()]
@@ -148,18 +172,18 @@ def _good_news(console: Console, report: Report) -> None:
         console.print()
 
 
-def _problems(console: Console, report: Report) -> None:
+def _problems(console: Console, report: Report, limit: int | None) -> None:
     if not report.problems:
         return
     lost = summary.matters(report)
     title = f"Problems: {len(report.problems)}, of which {lost} may hide findings" if lost else f"Notes: {len(report.problems)}"
     console.print(Text(title, "bold red" if lost else "bold"))
     ordered = sorted(report.problems, key=lambda problem: not problem.matters)
-    for problem in ordered[:TOP_PROBLEMS]:
+    for problem in ordered[:limit]:
         place = f"{one_line(problem.path)}:{problem.line}: " if problem.line else f"{one_line(problem.path)}: " if problem.path else ""
         console.print(Text(f"  {problem.stage}: {place}{one_line(problem.what)}"), overflow="ellipsis", no_wrap=True)
-    if len(ordered) > TOP_PROBLEMS:
-        console.print(Text(f"  … {len(ordered) - TOP_PROBLEMS} more in the report", "dim"))
+    if limit is not None and len(ordered) > limit:
+        console.print(Text(f"  … {len(ordered) - limit} more in the report, or with --verbose", "dim"))
     console.print()
 
 

@@ -64,6 +64,13 @@ STATUS_WORDS = (
     "works with rocm build",
 )  # fmt: skip
 ALTERNATIVES = {
+    "inline-ptx": ("Leave these kernels out of the AMD build where another path gives the same result.",
+                   "Write them in plain C++ first and tune later."),
+    "triton": ("Run the plain Triton path first, without the vendor's module, and tune later.",),
+    "unsupported-feature": ("Write the plain form first (synchronous copies, smaller tiles) and tune later.",),
+    "warp-size": ("Support only wave32 GPUs (Radeon) at first; the code is then right as it stands.",),
+    "model-format": ("Serve another checkpoint of the same model whose format runs on both.",),
+    "container": ("Keep one image a vendor, built from one source.",),
     "swap": ("Leave the feature out of the AMD build at first, behind a build option or an import that may fail.",
              "Keep this one part on NVIDIA GPUs and move the rest."),
     "redesign": ("Ship a plain version first and tune it later.",

@@ -48,6 +48,32 @@ def render(report: Report, look: Look = Look()) -> bytes:  # noqa: B008 - frozen
     return _without_clock(stream.getvalue())
 
 
+def sheets(lists: Iterable[tuple[str, Sequence[tuple[str, float]], Iterable[Sequence[Any]], dict[int, str]]]) -> bytes:
+    """A workbook of lists, each with a name, titles and widths, rows, and number formats by column from 0."""
+    book = Workbook(write_only=True)
+    for name, heads, rows, formats in lists:
+        _list(book, name, heads, rows, formats)
+    stream = io.BytesIO()
+    book.save(stream)
+    return _without_clock(stream.getvalue())
+
+
+def _list(book: Workbook, name: str, heads: Sequence[tuple[str, float]], rows: Iterable[Sequence[Any]], formats: dict[int, str]) -> None:
+    """A sheet with one head row that stays in sight, a filter and widths that fit."""
+    sheet = book.create_sheet(name)
+    for i, (_, width) in enumerate(heads, 1):
+        sheet.column_dimensions[get_column_letter(i)].width = width
+    sheet.freeze_panes = "A2"
+    sheet.append([_cell(sheet, title, font=_HEAD_FONT, fill=_HEAD_FILL) for title, _ in heads])
+    last = 1
+    for row in rows:
+        if last > ROW_LIMIT:
+            break
+        sheet.append([_cell(sheet, value, formats.get(i, "")) for i, value in enumerate(row)])
+        last += 1
+    sheet.auto_filter.ref = f"A1:{get_column_letter(len(heads))}{last}"
+
+
 class _Sheets:
     """Writes the sheets of one report; every list sheet has a head that stays in sight, a filter and widths that fit."""
 
@@ -55,19 +81,8 @@ class _Sheets:
         self.book, self.report, self.words = book, report, words
 
     def _list(self, name: str, heads: Sequence[tuple[str, float]], rows: Iterable[Sequence[Any]], formats: dict[int, str]) -> None:
-        """A sheet with one head row; ``heads`` are titles and widths, ``formats`` number formats by column from 0."""
-        sheet = self.book.create_sheet(self.words.text(name))
-        for i, (_, width) in enumerate(heads, 1):
-            sheet.column_dimensions[get_column_letter(i)].width = width
-        sheet.freeze_panes = "A2"
-        sheet.append([_cell(sheet, self.words.text(title), font=_HEAD_FONT, fill=_HEAD_FILL) for title, _ in heads])
-        last = 1
-        for row in rows:
-            if last > ROW_LIMIT:
-                break
-            sheet.append([_cell(sheet, value, formats.get(i, "")) for i, value in enumerate(row)])
-            last += 1
-        sheet.auto_filter.ref = f"A1:{get_column_letter(len(heads))}{last}"
+        """A sheet with one head row, named in the report's language."""
+        _list(self.book, self.words.text(name), [(self.words.text(title), width) for title, width in heads], rows, formats)
 
     def summary(self) -> None:
         """What the project is, and sums that are formulas over the other sheets."""
