@@ -172,6 +172,9 @@ def test_includes(before: str, after: str) -> None:
         ("#ifndef A_H\n#define A_H\n__global__ void f();\n#endif\n", "#ifndef A_H\n#define A_H\n#include <hip/hip_runtime.h>\n__global__ void f();\n#endif\n"),
         ("// licence\n\n__global__ void x();\n", "// licence\n\n#include <hip/hip_runtime.h>\n__global__ void x();\n"),
         ("#if A\n#include <x>\n#endif\n__global__ void x();\n", "#include <hip/hip_runtime.h>\n#if A\n#include <x>\n#endif\n__global__ void x();\n"),
+        ('#ifdef __cplusplus\nextern "C" {\n#endif\n#include <x>\n__global__ void k();\n', '#include <hip/hip_runtime.h>\n#ifdef __cplusplus\nextern "C" {\n#endif\n#include <x>\n__global__ void k();\n'),
+        ("// a\nnamespace n {\n#include <x>\n}\n__global__ void k();\n", "// a\n#include <hip/hip_runtime.h>\nnamespace n {\n#include <x>\n}\n__global__ void k();\n"),
+        ("struct A {};\n#include <x>\n__global__ void k();\n", "struct A {};\n#include <hip/hip_runtime.h>\n#include <x>\n__global__ void k();\n"),
         ("\ufeff__global__ void x();\r\n", "\ufeff#include <hip/hip_runtime.h>\r\n__global__ void x();\r\n"),
         ("#include <x>\r\n__shared__ int a;", "#include <hip/hip_runtime.h>\r\n#include <x>\r\n__shared__ int a;"),
         ("// __global__ is a word\nint round(int);\n", "// __global__ is a word\nint round(int);\n"),
@@ -250,3 +253,10 @@ def test_digit_separators_and_odd_bytes() -> None:
     assert hip("int a = 1'000'000; char c = 'x'; cudaFree(p);") == "int a = 1'000'000; char c = 'x'; hipFree(p);"
     latin = b"// caf\xe9\ncudaFree(\xe9);\n\xe9cudaFree(x);"
     assert convert(latin).output == b"// caf\xe9\nhipFree(\xe9);\n\xe9cudaFree(x);"
+
+
+@pytest.mark.parametrize("name", ["__syncwarp", "__reduce_add_sync", "__reduce_xor_sync"])
+@pytest.mark.parametrize(("rocm", "reasons"), [("6.3", ["added in HIP 7.0"]), ("7.0", []), ("", [])])
+def test_warp_functions_come_with_a_version(name: str, rocm: str, reasons: list[str]) -> None:
+    text = f"__global__ void k(int* p, unsigned m) {{ {name}(m); }}\n".encode()
+    assert [left.reason for left in convert(text, Options(rocm=rocm)).left] == reasons

@@ -95,7 +95,7 @@ def _message(item: Left, entry: ApiName) -> str:
     if item.reason == "experimental":
         return f"{item.name} becomes {entry.hip}, which HIPIFY lists as experimental"
     if item.reason.startswith("added in HIP"):
-        return f"{item.name} becomes {entry.hip}, {item.reason}"
+        return f"{item.name}{'' if entry.hip == item.name else f' becomes {entry.hip}'}, {item.reason}"
     if item.reason.startswith("legacy cuBLAS"):
         return f"{item.name} is the {item.reason}: include cublas_v2.h and pass one"
     gone = f", and CUDA {entry.cuda_removed} removed it" if entry.cuda_removed else ""

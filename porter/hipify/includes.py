@@ -53,7 +53,10 @@ def _line_end(masked: bytes, at: int) -> int:
 
 
 def place(masked: bytes, events: list[Event]) -> int:
-    """Offset of the line start where an include is added: behind ``#pragma once`` or the guard, else before the first include."""
+    """Offset of the line start where an include is added: behind ``#pragma once`` or the guard, else before the first include.
+
+    Never inside braces: a HIP header within extern "C" or a namespace does not compile.
+    """
     once = next((_line_end(masked, event.end) for event in events if _is_once(masked, event)), None)
     guard = _guard(masked, events)
     if once is not None or guard is not None:
@@ -67,7 +70,8 @@ def place(masked: bytes, events: list[Event]) -> int:
         elif event.word == b"endif":
             depth = max(0, depth - 1)
         elif event.word in _INCLUDES:
-            return outermost if depth else event.line
+            at = outermost if depth else event.line
+            return _after_licence(masked) if masked.count(b"{", 0, at) > masked.count(b"}", 0, at) else at
     return _after_licence(masked)
 
 
