@@ -16,7 +16,7 @@ from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
 from porter.parse.guards import SourceGuards, guards_of
 from porter.parse.ptx_asm import is_spelling
 from porter.parse.type_names import TypeName
-from porter.survey import Constant, FunctionDef, Macro, Survey, survey
+from porter.survey import Constant, FunctionDef, Macro, Survey, side_of, survey
 from porter.survey_launches import Launch
 
 __all__ = ["Constant", "FunctionDef", "Index", "Launch", "Macro", "Survey", "link", "survey"]
@@ -46,8 +46,6 @@ class Index:
                 self.macros[macro.name].append((path, macro))
             for constant in one.constants:
                 self.constants[constant.name].append((path, constant))
-            for function in one.functions:
-                self.functions[function.name].append((path, function))
             for kind in one.types:
                 self.types[kind.name].append((path, kind))
             for launch in one.launches:
@@ -55,6 +53,11 @@ class Index:
             for flag in one.flags:
                 if flag.live is not Live.NO:
                     self.flags[flag.name].append(flag.text)
+        self.specifiers = {name: text for name, found in self.macros.items() if (text := _specifies(found))}
+        for path, one in self.files.items():
+            for function in one.functions:
+                self.functions[function.name].append((path, self._placed(function)))
+        self.wrappers = {name for name, found in self.functions.items() if any(function.wraps for _, function in found)}
         self.asm_words = {name for name, found in self.macros.items() if any(m.params is None and is_spelling(m.text) for _, m in found)}
         self._reach: dict[str, tuple[str, ...]] = {}
         self._values: dict[tuple[str, str], Value] = {}
@@ -67,6 +70,11 @@ class Index:
             for name, found in self.macros.items()
         }
         self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)
+
+    def _placed(self, function: FunctionDef) -> FunctionDef:
+        """A function on the side that the macros before its name put it on: RAFT_KERNEL, DI and the like."""
+        texts = [text for mark in function.marks if (text := self.specifiers.get(mark, ""))] if function.side == "host" else []
+        return msgspec.structs.replace(function, side=side_of(" ".join(texts).encode())) if texts else function
 
     def resolve(self, include: str, from_path: str) -> str | None:
         """The repository's file that an #include means: beside the including file, else by the longest shared path."""
@@ -159,7 +167,8 @@ class Index:
     def kernels_of(self, path: str) -> tuple[Kernel, ...]:
         """The __global__ functions of one file, with the number of launches that name them."""
         held = self.files.get(path)
-        listed = [f for f in held.functions if f.side == "kernel" and f.live is not Live.NO] if held else []
+        placed = [self._placed(f) for f in held.functions] if held else []
+        listed = [f for f in placed if f.side == "kernel" and f.live is not Live.NO]
         return tuple(Kernel(f.name, path, f.line, f.end_line - f.line + 1, (), len(self.launches_of(f.name))) for f in listed)
 
     def launches_of(self, kernel: str | Kernel) -> tuple[tuple[str, Launch], ...]:
@@ -217,6 +226,12 @@ class Index:
         parsed.extra["given"] = frozenset((*given, *sure))
         parsed.guards = guards
         parsed.facts = [msgspec.structs.replace(fact, live=guards.at(fact.span.line)) for fact in parsed.facts]
+
+
+def _specifies(found: list[tuple[str, Macro]]) -> str:
+    """The text of a macro that stands for __device__, __global__ or __host__, as the first build with a GPU sees it; else empty."""
+    texts = [m.text for _, m in found if m.params is None and m.live is not Live.NO and ("__device__" in m.text or "__global__" in m.text)]
+    return texts[0] if texts else ""
 
 
 def _number(value: Value) -> int | None:

@@ -10,10 +10,11 @@ import msgspec
 
 from porter import kernel_features
 from porter.model import Fact, Live
-from porter.parse import Parsed
+from porter.parse import Parsed, specifiers
 from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
 from porter.parse.guards import SourceGuards
 from porter.parse.type_names import TypeName, type_names
+from porter.parse.warp_wrappers import wrapped
 from porter.survey_launches import Launch, launched
 
 CXX_KINDS = ("cuda", "cxx")
@@ -67,6 +68,8 @@ class FunctionDef(msgspec.Struct, frozen=True, gc=False):
     bounds: tuple[str, ...] = ()
     live: Live = Live.YES
     returns: str = ""
+    wraps: tuple[str, ...] = ()  # the warp builtin that a short function calls for its caller, and the texts of its arguments
+    marks: tuple[str, ...] = ()  # words before the name that may be macros for __device__ and the like
     features: tuple[str, ...] = ()  # what a device function uses, in the words of kernel_features.py
 
 
@@ -181,6 +184,7 @@ def _text(found: Captured, node: Any) -> str:
 
 
 def _functions(found: Captured, parsed: Parsed) -> Iterator[FunctionDef]:
+    data = parsed.file.data
     for node in found.all("function"):
         body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
         if node.type != "function_definition" or body is None:
@@ -193,11 +197,18 @@ def _functions(found: Captured, parsed: Parsed) -> Iterator[FunctionDef]:
         listed = template.child_by_field_name("parameters") if template is not None else None
         bounds = next((arguments(found, child) for child in node.children if child.type == "launch_bounds"), ())
         line = _line(template if template is not None else node)
+        head = specifiers.before(data, node.start_byte)
         yield FunctionDef(
             plain_name(found.slice(named)).rpartition("::")[2], line, node.end_point[0] + 1,
-            side_of(parsed.file.data[node.start_byte : body.start_byte]), _parameters(found, declarator.child_by_field_name("parameters")),
+            side_of(head + data[node.start_byte : body.start_byte]), _parameters(found, declarator.child_by_field_name("parameters")),
             _parameters(found, listed), bounds, parsed.live(_line(node)), _returned(found, body),
+            marks=_marks(head + data[node.start_byte : declarator.start_byte]),
+            wraps=wrapped(data[body.start_byte : body.end_byte]),
         )  # fmt: skip
+
+
+def _marks(head: bytes) -> tuple[str, ...]:
+    return tuple(word.decode() for word in _MARK.findall(head)[:4])
 
 
 def _returned(found: Captured, body: Any) -> str:
@@ -217,6 +228,7 @@ def _function_declarator(node: Any) -> Any:
     return None
 
 
+_MARK = re.compile(rb"\b[A-Z_][A-Z0-9_]+\b")
 _SIDE = re.compile(
     rb"(?P<kernel>__global__)|(?P<both>HOST_?DEVICE|DEVICE_?HOST|_HD\b)|(?P<device>__device__|DEVICE|DINLINE|_D_INLINE)|(?P<host>__host__)"
 )

@@ -96,19 +96,20 @@ def _divergent_barrier(uses: Uses) -> Iterator[Hit]:
 
 
 def _roles(env: Env) -> Iterator[Hit]:
-    """A branch on the index of a 32-lane warp whose two sides both wait for something."""
-    waiting: dict[int, dict[bool, Guard]] = {}
+    """A branch or a switch on the index of a 32-lane warp of which two sides wait for something."""
+    waiting: dict[int, dict[tuple[int, bool], Guard]] = {}
     for event in env.function.events:
         if not _waits(event):
             continue
         for guard in event.guards:
             if _by_warp(env, guard.condition):
-                waiting.setdefault(id(guard.condition), {})[guard.sense] = guard
+                chosen = guard.condition.args[0]  # the cases of a switch share it
+                waiting.setdefault(id(chosen), {})[id(guard.condition), guard.sense] = guard
     for sides in waiting.values():
-        if len(sides) > 1 and env.live(sides[True].condition.line):
-            condition = sides[True].condition
+        first = min((guard.condition for guard in sides.values()), key=lambda condition: condition.span)
+        if len(sides) > 1 and env.live(first.line):
             message = f"{env.function.name} gives roles to warps of 32 threads, and both sides wait"
-            yield Hit("warp-specialised-roles", condition.span, message, env.function.name, confidence=Confidence.MEDIUM)
+            yield Hit("warp-specialised-roles", first.span, message, env.function.name, confidence=Confidence.MEDIUM)
 
 
 def _waits(event: Event) -> bool:
@@ -119,10 +120,12 @@ def _waits(event: Event) -> bool:
 
 
 def _by_warp(env: Env, condition: Expr) -> bool:
-    """True for a comparison of the index of a warp of 32 lanes with a number."""
+    """True for a comparison of the index of a warp of 32 lanes, or of a role made of it, with a number or a name."""
     if condition.kind != "binary" or condition.op not in ("==", "!=", "<", "<=", ">", ">="):
         return False
     sides = [env.value(arg) for arg in condition.args]
+    if any(side.kind == "role" and side.width == WARP for side in sides):
+        return condition.op in ("==", "!=")
     return any(side.kind == "warp" and side.proven and side.width == WARP for side in sides) and any(side.kind == "const" for side in sides)
 
 
@@ -149,6 +152,12 @@ def _releases(event: Event) -> bool:
 
 
 def _one_lane(env: Env, guard: Guard) -> bool:
-    if guard.condition.kind != "binary" or guard.condition.op != "==" or not guard.sense:
-        return False
-    return any(env.value(arg).kind in ("lane", "tid") for arg in guard.condition.args)
+    """True where a condition names the one thread or lane that passes, alone or among others that must hold too."""
+    pending = [guard.condition] if guard.sense else []
+    while pending:
+        condition = pending.pop()
+        if condition.kind == "binary" and condition.op == "&&":
+            pending += condition.args
+        elif condition.kind == "binary" and condition.op == "==" and any(env.value(arg).kind in ("lane", "tid") for arg in condition.args):
+            return True
+    return False

@@ -8,7 +8,8 @@ from typing import Any
 from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.event import Event
-from porter.flow.program import WAVE, program_of
+from porter.flow.program import program_of
+from porter.flow.values import WAVE
 from porter.model import Confidence, Hit, Related
 from porter.parse import Parsed
 

@@ -10,10 +10,10 @@ from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
 from porter.flow.names import WIDTH_NAME
-from porter.flow.program import WAVE, Evaluator, Program, program_of
+from porter.flow.program import Evaluator, Program, program_of
 from porter.flow.roles import Use, survey
 from porter.flow.unit import Definition
-from porter.flow.values import WARP
+from porter.flow.values import WARP, WAVE
 from porter.flow.warps import related, verdicts
 from porter.model import Confidence, Hit, Live, Related
 from porter.parse import Parsed

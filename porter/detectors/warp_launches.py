@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
+from porter.flow.launches import Launch, launches_of
 from porter.flow.names import WIDTH_NAME
 from porter.flow.program import Program, program_of
-from porter.flow.roles import closure, survey
-from porter.flow.values import WARP, Value
+from porter.flow.roles import Uses, closure, survey
+from porter.flow.values import WARP, WAVE
 from porter.flow.warps import breaks_of, hardware_uses, verdicts, width_symbols
 from porter.link import Index
 from porter.model import Confidence, Hit, Live, Related, Span
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
-WAVE = 64
 PER_PROCESSOR = ("maxThreadsPerMultiProcessor", "maxThreadsPerBlock", "regsPerMultiprocessor")
 ASSERTS = re.compile(r"(?i)assert|check|require|enforce|expect")
 ARITHMETIC = ("*", "/", "%", "+", "-", "<<", ">>", "&")
@@ -54,19 +54,14 @@ def _words(expr: Expr) -> str:
 
 
 def _launches(program: Program, env: Env, targets: tuple[str, ...]) -> Iterator[Hit]:
-    for event in env.function.events:
-        if event.value is None:
-            continue
-        for part in walk(event.value):
-            if part.shape and len(part.shape) >= 2:
-                sizes = block_shape(env, part.shape[1])
-                yield from _launch(program, env, part, sizes, targets)
-                yield from _warps_of_32(program, env, part, targets)
+    for launch in launches_of(program, env):
+        yield from _launch(program, env, launch, targets)
+        yield from _warps_of_32(program, env, launch, targets)
 
 
-def _warps_of_32(program: Program, env: Env, call: Expr, targets: tuple[str, ...]) -> Iterator[Hit]:
+def _warps_of_32(program: Program, env: Env, launch: Launch, targets: tuple[str, ...]) -> Iterator[Hit]:
     """A block of 32 times a number, for a kernel that asks the device how wide a warp is."""
-    product = call.shape[1]
+    product = launch.block
     if product.kind == "name":
         decl = env.declaration(product)
         product = decl.value if decl is not None and decl.value is not None else product
@@ -77,41 +72,32 @@ def _warps_of_32(program: Program, env: Env, call: Expr, targets: tuple[str, ...
     if not any(side.kind == "const" and side.num == WARP and not side.symbols for side in map(env.value, product.args)):
         return
     _, table = survey(program)
-    if any(hardware_uses(one) for found in table.get(call.name, []) for one in closure(program, table, found)):
-        message = f"{call.name} runs in blocks of 32 times a number of warps, and takes the width of a warp from the device"
-        yield Hit("host-warp-count", product.span, message, call.name, confidence=Confidence.MEDIUM, targets=targets)
+    if any(hardware_uses(one) for found in table.get(launch.kernel, []) for one in closure(program, table, found)):
+        message = f"{launch.kernel} runs in blocks of 32 times a number of warps, and takes the width of a warp from the device"
+        yield Hit("host-warp-count", product.span, message, launch.kernel, confidence=Confidence.MEDIUM, targets=targets)
 
 
-def block_shape(env: Env, expr: Expr) -> tuple[Value, ...]:
-    """The extents of a block, as far as they are known: one value for a number, up to three for a dim3."""
-    if expr.kind == "call" and expr.name == "dim3":
-        return tuple(env.value(arg) for arg in expr.args)
-    if expr.kind == "name":
-        decl = env.declaration(expr)
-        if decl is not None and "dim3" in decl.type and decl.value is not None:
-            value = decl.value
-            if value.kind == "list" or (value.kind == "call" and value.name == "dim3"):
-                return tuple(env.value(arg) for arg in value.args)
-    if expr.kind == "list":
-        return tuple(env.value(arg) for arg in expr.args)
-    return (env.value(expr),)
-
-
-def _launch(program: Program, env: Env, call: Expr, sizes: tuple[Value, ...], targets: tuple[str, ...]) -> Iterator[Hit]:
+def _launch(program: Program, env: Env, launch: Launch, targets: tuple[str, ...]) -> Iterator[Hit]:
+    name, sizes = launch.kernel, launch.sizes
     if sizes and all(size.kind == "const" and size.num is not None for size in sizes):
-        found = _shape_hit(program, call.name, [size.num or 0 for size in sizes])
+        lambdas = [uses for uses in survey(program)[0] if uses.env.outer is env and _within(uses.env.function.span, launch.call)]
+        found = _shape_hit(program, name, [size.num or 0 for size in sizes], lambdas)
         if found is not None:
             rule, what = found
-            yield Hit(rule, call.span, f"{call.name} {what}", call.name, confidence=Confidence.MEDIUM, targets=targets)
+            yield Hit(rule, launch.call.span, f"{name} {what}", name, confidence=Confidence.MEDIUM, targets=targets)
 
 
-def _shape_hit(program: Program, kernel: str, numbers: list[int]) -> tuple[str, str] | None:
+def _within(span: Span, call: Expr) -> bool:
+    return (call.line, call.column) <= (span.line, span.column) and (span.end_line, span.end_column) <= (call.end_line, call.end_column)
+
+
+def _shape_hit(program: Program, kernel: str, numbers: list[int], more: Iterable[Uses] = ()) -> tuple[str, str] | None:
     """The rule that blocks of this shape break for a kernel of the file, and why in words."""
     listed, table = survey(program)
     threads = 1
     for number in numbers:
         threads *= number
-    reached = [one for found in table.get(kernel, []) for one in closure(program, table, found)]
+    reached = [one for found in (*table.get(kernel, ()), *more) for one in closure(program, table, found)]
     collective = any(one.of("shuffle", "vote", "syncwarp", "matrix") for one in reached)
     shape = "x".join(str(number) for number in numbers)
     if numbers[0] == WARP and threads > WARP and any(found.proven for one in reached for found in breaks_of(one)):

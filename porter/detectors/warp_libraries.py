@@ -13,13 +13,12 @@ from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
 from porter.flow.program import Evaluator, Program, program_of
 from porter.flow.roles import Uses, survey
-from porter.flow.values import WARP
+from porter.flow.values import WARP, WAVE
 from porter.flow.warps import fixed_uses, related
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
-WAVE = 64
 BLOCK_PLACE = 1  # of the block's size among the template arguments, behind the type
 BLOCK_ALGORITHMS = re.compile(r"BLOCK_(?:SCAN_WARP_SCANS|REDUCE_WARP_REDUCTIONS\w*|LOAD_WARP_TRANSPOSE\w*|STORE_WARP_TRANSPOSE\w*)\Z")
 

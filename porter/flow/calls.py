@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from porter.flow import values
+from porter.flow import values, wrappers
 from porter.flow.expr import Expr
 from porter.flow.names import BALLOTS, LANE_CALLS, WARP_CALLS, by_name
 from porter.flow.values import HARDWARE, UNKNOWN_WIDTH, WARP, Value
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 def called(env: Env, expr: Expr, depth: int) -> Value:
     """The value of a call of a function, builtin or macro."""
+    builtin = env.program.builtin(expr)
+    if builtin is not None:
+        return env.value(builtin, depth + 1)
     name = expr.name
     if name in BALLOTS:
         return Value("mask", bits=64, via=name)
@@ -36,6 +39,9 @@ def called(env: Env, expr: Expr, depth: int) -> Value:
     made = env.program.returned(env.unit, name, depth)
     if made.kind != "other":
         return made
+    held = wrappers.definition(env.program, name)
+    if held is not None and held.wraps[0] == "laneid":
+        return Value("lane", width=HARDWARE, via="laneid")
     if name in WARP_CALLS:
         return Value(WARP_CALLS[name], width=WARP, via="cutlass")
     if name in LANE_CALLS:

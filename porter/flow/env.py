@@ -10,7 +10,7 @@ from porter.flow.event import Event, Function
 from porter.flow.expr import Expr, walk
 from porter.flow.names import HARDWARE_NAMES, LANE_MASKS, TILE_TYPE, by_name
 from porter.flow.unit import Unit
-from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, Value
+from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, WARP, WAVE, Value
 from porter.model import Live
 
 if TYPE_CHECKING:
@@ -115,6 +115,9 @@ class Env:
 
     def _either(self, expr: Expr, depth: int) -> Value:
         a, b = self.value(expr.args[1], depth + 1), self.value(expr.args[2], depth + 1)
+        if a.kind == b.kind == "const" and a.num != b.num:
+            wide = {a.num, b.num} == {WARP, WAVE}  # one for each sort of device
+            return Value("hw", 0, symbols=a.symbols or b.symbols, via="function") if wide else Value("other", bits=a.bits)
         if a.kind == b.kind:
             return a
         if "mask" in (a.kind, b.kind):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from porter.flow import number
+from porter.flow import number, wrappers
 from porter.flow.cub import default_width
 from porter.flow.env import MAX_CHASE, TYPE_NAME, Env
 from porter.flow.event import Function
@@ -13,12 +13,11 @@ from porter.flow.fragments import parse_expression
 from porter.flow.members import Members
 from porter.flow.names import WIDTH_NAME
 from porter.flow.unit import Definition, Unit, unit_of
-from porter.flow.values import OTHER, WARP, Value
+from porter.flow.values import OTHER, WARP, WAVE, Value
 from porter.link import Index
 from porter.model import Live, Span
 from porter.parse import Parsed
 
-WAVE = 64  # lanes of a wave on the targets that have wide waves
 MAX_TYPES = 6  # names of types followed one behind the other
 TYPE_QUALIFIERS = frozenset(
     {"const", "volatile", "static", "constexpr", "__shared__", "__restrict__", "register", "extern", "inline", "typename"}
@@ -31,7 +30,8 @@ def program_of(parsed: Parsed, index: object = None) -> Program:
     """The environments of a file, made at the first call and kept with the parse."""
     found = parsed.extra.get("flow_program")
     if not isinstance(found, Program):
-        found = Program(unit_of(parsed), index)
+        specifiers = index.specifiers if isinstance(index, Index) else None
+        found = Program(unit_of(parsed, specifiers), index)
         parsed.extra["flow_program"] = found
     return found
 
@@ -51,6 +51,8 @@ class Program:
             env.outer = by_function.get(id(env.function.outer)) if env.function.outer is not None else None
         self.members = Members(self)
         self._bits: dict[str, int] = {}
+        self._builtins: dict[int, Expr | None] = {}
+        self._parsed: dict[str, Expr | None] = {}
         self._callers: dict[str, list[tuple[Env, Expr]]] | None = None
         self._constants: dict[str, Value | None] = {}
         self._returned: dict[str, Value] = {}
@@ -85,6 +87,13 @@ class Program:
     def outside(self) -> Env:
         """The environment of what stands outside functions."""
         return Evaluator(self.unit, self)
+
+    def builtin(self, call: Expr) -> Expr | None:
+        """The call of a builtin that a call of another file's wrapper stands for; None for any other call."""
+        key = id(call)
+        if key not in self._builtins:
+            self._builtins[key] = wrappers.expanded(self, call)
+        return self._builtins[key]
 
     def named(self, name: str) -> list[Env]:
         """Environments of the functions and macros with this name."""
@@ -135,7 +144,7 @@ class Program:
         if not isinstance(self.index, Index) or not self.index.functions.get(name):
             return []
         held = self.index.function(name, self.unit.parsed.file.path)
-        parsed = parse_expression(held.returns.encode()) if held is not None and 0 < len(held.returns) <= MAX_TEXT else None
+        parsed = self._read(held.returns) if held is not None else None
         made = Evaluator(self.unit, self).value(parsed) if parsed is not None else OTHER
         return [made.but(symbols=tuple(dict.fromkeys((name, *made.symbols)))[:4])] if made.kind in ("const", "hw", "lane", "warp") else []
 
@@ -168,11 +177,17 @@ class Program:
             return []
         found = []
         for text in self._texts(self.index, name):
-            parsed = parse_expression(text.encode()) if 0 < len(text) <= MAX_TEXT else None
+            parsed = self._read(text)
             made = Evaluator(self.unit, self).value(parsed) if parsed is not None else OTHER
             if made.kind in ("const", "hw", "mask", "lane", "warp"):
                 found.append(made.but(symbols=tuple(dict.fromkeys((name, *made.symbols)))[:4]))
         return found
+
+    def _read(self, text: str) -> Expr | None:
+        """An expression of another file; kept, for what is known of expressions goes by their identity."""
+        if text not in self._parsed:
+            self._parsed[text] = parse_expression(text.encode()) if 0 < len(text) <= MAX_TEXT else None
+        return self._parsed[text]
 
     def _texts(self, index: Index, name: str) -> list[str]:
         """What another file defines a name as: the nearest that is included, else the repository's only meaning."""

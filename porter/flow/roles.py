@@ -85,7 +85,8 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
             _binary(env, event, expr, parent, found)
         elif expr.kind == "call":
             calls.add(expr.name)
-            _call(env, event, expr, parent, found)
+            _call(env, event, env.program.builtin(expr) or expr, parent, found)
+            _asks_lane(env, event, expr, parent, found)
         elif expr.kind == "method":
             calls.add(expr.op)
             value = env.value(expr.args[0])
@@ -95,6 +96,14 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
             _name(env, event, expr, parent, found)
         elif expr.kind == "index":
             _index(env, event, expr, found)
+
+
+def _asks_lane(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
+    """A call that gives the lane within the device's wave, 0 to 63 on wide ones; one that is cut to 32 lanes at once is none."""
+    value = env.value(expr)
+    cut = parent is not None and parent.kind == "binary" and parent.op in ("%", "&")
+    if value.kind == "lane" and value.width == HARDWARE and value.via == "laneid" and value.proven and not cut:
+        found.append(Use("hardware", expr, event, value, "lane", HARDWARE))
 
 
 def _wide(env: Env, event: Event, expr: Expr, found: list[Use]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,7 @@ from porter.model import Span
 from porter.parse import Parsed
 from porter.parse.cuda_facts import Captured
 from porter.parse.cuda_query import in_order
+from porter.parse.specifiers import before
 from porter.parse.type_names import type_names
 
 QUERY = """
@@ -79,23 +81,23 @@ def _query() -> tree_sitter.Query:
     return tree_sitter.Query(language(), QUERY)
 
 
-def unit_of(parsed: Parsed) -> Unit:
-    """The flow model of a file, made at the first call and kept with the parse."""
+def unit_of(parsed: Parsed, specifiers: Mapping[str, str] | None = None) -> Unit:
+    """The flow model of a file, made at the first call and kept with the parse; ``specifiers`` are macros for __device__ and the like."""
     found = parsed.extra.get("flow_unit")
     if not isinstance(found, Unit):
-        found = _make(parsed)
+        found = _make(parsed, specifiers or {})
         parsed.extra["flow_unit"] = found
     return found
 
 
-def _make(parsed: Parsed) -> Unit:
+def _make(parsed: Parsed, specifiers: Mapping[str, str]) -> Unit:
     if parsed.tree is None:
         return Unit(parsed, (), {}, (), ())
     at = Origin(parsed.file.data)
     captures = in_order(tree_sitter.QueryCursor(_query()).captures(parsed.tree.root_node))
     named = [node for node in captures.get("alias", ()) if node.parent is not None and node.parent.type in PLAIN_SCOPES]
     aliases = tuple(alias for node in named if (alias := named_type(node, at, b"cub")) is not None)
-    functions = _functions(captures.get("function", []), at, {name.encode() for name, _ in aliases})
+    functions = _functions(captures.get("function", []), at, {name.encode() for name, _ in aliases}, specifiers)
     functions += [made for node in captures.get("macro", ()) if (made := _macro(node, at)) is not None]
     functions.sort(key=lambda function: function.span)
     constants: dict[str, list[Definition]] = {}
@@ -119,21 +121,21 @@ def _types(parsed: Parsed) -> dict[str, tuple[tuple[str, int], ...]]:
     return {name: tuple(listed) for name, listed in found.items()}
 
 
-def _functions(nodes: list[Any], at: Origin, types: set[bytes]) -> list[Function]:
+def _functions(nodes: list[Any], at: Origin, types: set[bytes], specifiers: Mapping[str, str]) -> list[Function]:
     """The functions that have anything to do with a warp or use one of some types, and those that call them, some levels up."""
     made: list[Function] = []
     rest: list[tuple[Any, set[bytes]]] = []
     for node in nodes:
         source = at.data[node.start_byte : node.end_byte]
         if CUES.search(source) or (types and types & set(HEADS.findall(source))):
-            made += _with_lambdas(node, at)
+            made += _with_lambdas(node, at, specifiers)
         else:
             rest.append((node, set(HEADS.findall(source))))
     names = {function.name.encode() for function in made}
     for _ in range(CALL_LEVELS):
         callers = [node for node, words in rest if words & names]
         rest = [(node, words) for node, words in rest if not words & names]
-        found_now = [found for node in callers for found in _with_lambdas(node, at)]
+        found_now = [found for node in callers for found in _with_lambdas(node, at, specifiers)]
         made += found_now
         names = {function.name.encode() for function in found_now}
         if not names:
@@ -141,9 +143,9 @@ def _functions(nodes: list[Any], at: Origin, types: set[bytes]) -> list[Function
     return made
 
 
-def _with_lambdas(node: Any, at: Origin) -> list[Function]:
+def _with_lambdas(node: Any, at: Origin, specifiers: Mapping[str, str]) -> list[Function]:
     """A function, and the lambdas for the device that stand in it."""
-    outer = _function(node, at)
+    outer = _function(node, at, specifiers)
     if outer is None:
         return []
     made = [outer]
@@ -156,7 +158,7 @@ def _with_lambdas(node: Any, at: Origin) -> list[Function]:
     return made
 
 
-def _function(node: Any, at: Origin) -> Function | None:
+def _function(node: Any, at: Origin, specifiers: Mapping[str, str]) -> Function | None:
     body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
     if body is None or declarator is None or node.end_byte - node.start_byte > MAX_BODY or _inside_function(node):
         return None
@@ -179,7 +181,7 @@ def _function(node: Any, at: Origin) -> Function | None:
     called = at.text(name) if name is not None else ""
     return Function(
         last_name(called),
-        _side(head, source),
+        _side(before(at.data, node.start_byte) + head, source, specifiers),
         _span(node),
         _parameters(params, at),
         _parameters(template.child_by_field_name("parameters"), at) if template is not None else (),
@@ -202,8 +204,10 @@ def _inside_function(node: Any) -> bool:
     return False
 
 
-def _side(head: bytes, source: bytes) -> str:
+def _side(head: bytes, source: bytes, specifiers: Mapping[str, str]) -> str:
     words = set(HEADS.findall(head))
+    for word in words & {name.encode() for name in specifiers} if specifiers else ():
+        words |= set(HEADS.findall(specifiers[word.decode()].encode()))
     device = b"__device__" in words or any(b"DEVICE" in word or word in (b"GPU_FUNC", b"HD", b"DEV") for word in words)
     host = b"__host__" in words or any(b"HOST" in word for word in words)
     if b"__global__" in words or any(word in (b"GLOBAL", b"KERNEL") for word in words):

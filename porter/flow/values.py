@@ -7,6 +7,7 @@ import msgspec
 HARDWARE = 0  # the width that the device has, as warpSize
 UNKNOWN_WIDTH = -1
 WARP = 32  # lanes of an NVIDIA warp
+WAVE = 64  # lanes of a wave on the targets that have wide waves
 
 
 class Value(msgspec.Struct, frozen=True, gc=False):
@@ -180,6 +181,8 @@ def _lanes(op: str, a: Value, b: Value) -> Value:
     lane = a if a.kind in LANES else b
     if op in ("+", "-", "^", "|"):
         return Value("lane_ref", width=lane.width, symbols=symbols, proven=lane.proven)
+    if a is lane and a.width == HARDWARE and b.kind == "const" and _masks_off(op, b):
+        return Value("lane", width=WARP, symbols=symbols, proven=lane.proven, via="lane")
     if a is lane and op in ("%", "&", "/", ">>") and b.kind == "const":
         return Value("sub", num=b.num, width=b.num or UNKNOWN_WIDTH, symbols=symbols, proven=lane.proven, via="lane")
     if a is lane and op in ("%", "&") and b.kind == "hw":

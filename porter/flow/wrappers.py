@@ -1,0 +1,49 @@
+"""Calls of a project's own wrappers of warp builtins, defined in other files, as the builtin's call that they stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from porter.flow.expr import Expr
+from porter.flow.fragments import parse_expression
+from porter.link import Index
+from porter.survey import FunctionDef
+
+if TYPE_CHECKING:
+    from porter.flow.program import Program
+
+MAX_DEFAULT = 80  # bytes of a default argument
+
+
+def expanded(program: Program, call: Expr) -> Expr | None:
+    """The call of a builtin that a call of a wrapper comes to, at the same place; None for any other call."""
+    held = definition(program, call.name)
+    if held is None or held.wraps[0] == "laneid":
+        return None
+    names = {param.name: place for place, param in enumerate(held.params)}
+    args = tuple(_argument(call, held, names, text) for text in held.wraps[1:])
+    return msgspec.structs.replace(call, op=held.wraps[0], args=args, targs=(), shape=())
+
+
+def definition(program: Program, name: str) -> FunctionDef | None:
+    """The wrapper that a name means in another file that this one includes; None where the file has such a function itself."""
+    index = program.index
+    if not isinstance(index, Index) or name not in index.wrappers or program.named(name):
+        return None
+    held = index.function(name, program.unit.parsed.file.path)
+    return held if held is not None and held.wraps else None
+
+
+def _argument(call: Expr, held: FunctionDef, names: dict[str, int], text: str) -> Expr:
+    """What stands in the place of one argument of the builtin."""
+    place = names.get(text)
+    if place is not None and place < len(call.args):
+        return call.args[place]
+    if place is not None:
+        text = held.params[place].default
+    made = parse_expression(text.encode()) if 0 < len(text) <= MAX_DEFAULT else None
+    if made is None:
+        return msgspec.structs.replace(call, kind="other", op="", args=(), targs=(), shape=())
+    return made

@@ -1,0 +1,40 @@
+"""Short functions that call one warp builtin for their caller: T shfl(T v, int lane) { return __shfl_sync(mask, v, lane); }"""
+
+from __future__ import annotations
+
+import re
+
+MAX_BODY = 600  # bytes of a body that does little else
+MAX_CALL = 240  # bytes of the arguments that are looked at
+_BUILTIN = re.compile(
+    rb"\b(__shfl(?:_up|_down|_xor)?(?:_sync)?|__ballot(?:_sync)?|__activemask|__match_(?:any|all)_sync|__any(?:_sync)?|__all(?:_sync)?)\s*\("
+)
+_LANE = re.compile(rb"%laneid\b")
+
+
+def wrapped(body: bytes) -> tuple[str, ...]:
+    """Name and argument texts of the one warp builtin that a short body calls; laneid for one that reads that register; else nothing."""
+    if len(body) > MAX_BODY or (b"__" not in body and b"%" not in body):
+        return ()
+    if _LANE.search(body):
+        return ("laneid",)
+    found = list(_BUILTIN.finditer(body))
+    names = {match[1].removesuffix(b"_sync") for match in found}
+    if len(names) != 1:
+        return ()
+    last = found[-1]  # behind #else, where older devices come first
+    return (last[1].decode(), *_arguments(body[last.end() : last.end() + MAX_CALL].decode("utf-8", "replace")))
+
+
+def _arguments(text: str) -> list[str]:
+    """The texts between commas up to the closing parenthesis; none where that is too far."""
+    out, depth = [""], 0
+    for char in text:
+        if char == ")" and depth == 0:
+            return [part.strip() for part in out]
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and depth == 0:
+            out.append("")
+        else:
+            out[-1] += char
+    return []
