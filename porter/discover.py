@@ -18,20 +18,12 @@ from porter.kinds import kind_of
 from porter.model import Origin, Problem, Skipped
 
 IGNORE_FILES = (".gitignore", ".porterignore")
-HIDDEN_KEPT = frozenset(
-    [
-        ".github",
-        ".gitlab",
-        ".circleci",
-        ".devcontainer",
-        ".buildkite",
-        ".ci",
-        ".azure-pipelines",
-        ".gitlab-ci.yml",
-        ".bazelrc",
-        ".travis.yml",
-    ]
-)
+HIDDEN_KEPT = frozenset((
+    ".github", ".gitlab", ".circleci", ".devcontainer", ".buildkite", ".ci", ".azure-pipelines", ".gitlab-ci.yml", ".bazelrc",
+    ".travis.yml", ".jenkins", ".tekton", ".docker", ".drone.yml", ".cirrus.yml", ".woodpecker.yml", ".env", ".env.example",
+    ".env.template", ".env.sample",
+))  # fmt: skip
+UNNAMED = frozenset((".git", ".hg", ".svn"))  # what a version control system keeps is no part of the project
 BUILD_FOLDERS = frozenset(
     [
         "build",
@@ -142,6 +134,8 @@ class _Walk:
             return False
         is_folder = child.is_dir(follow_symlinks=False)
         if name.startswith(".") and name not in HIDDEN_KEPT:
+            if name not in UNNAMED and (is_folder or kind_of(path) is not None):
+                self._skip(path, "hidden")
             return False
         shown = path + "/" if is_folder else path
         if self.exclude.match_file(shown):

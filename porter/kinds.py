@@ -43,6 +43,7 @@ BY_NAME = (
     (re.compile(r"meson(\.build|_options\.txt|\.options)\Z"), "meson"),
     (re.compile(r"(Dockerfile|Containerfile)([._-][^/]*)?\Z|[^/]*\.(dockerfile|Dockerfile|containerfile)\Z"), "docker"),
     (re.compile(r"Jenkinsfile[^/]*\Z"), "jenkins"),
+    (re.compile(r"[^/]*\.env(\.(example|template|sample))?\Z"), "shell"),
 )
 BY_SUFFIX = {
     ".py": "python", ".pyi": "python", ".pyx": "cython", ".pxd": "cython", ".ipynb": "notebook", ".ptx": "ptx",

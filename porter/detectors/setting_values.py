@@ -13,6 +13,7 @@ from porter.parse import Parsed
 KINDS = ("docker", "yaml", "shell", "jenkins", "json", "make", "cmake", "python", "notebook", "bazel", "meson")
 CUDA_FOLDERS = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
 TOOLKIT_NAMES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDADIR", "CUDA_DIR", "CUDA_TOOLKIT_ROOT", "CUDAToolkit", "CUDNN_", "CUDA_INSTALL")
+NVIDIA_OPS = ("DS_BUILD_CUTLASS_OPS", "DS_BUILD_RAGGED_DEVICE_OPS", "DS_BUILD_INFERENCE_CORE_OPS", "DS_BUILD_GDS", "DS_BUILD_SPARSE_ATTN")
 CUDA_ATTENTION = ("FLASHINFER", "FLASHINFER_MLA", "FLASHMLA", "CUTLASS_MLA", "FLASH_ATTN_MLA", "XFORMERS")
 
 
@@ -34,6 +35,8 @@ def _hits(fact: Fact) -> Iterator[Hit]:
             yield _hit("vllm-attention-backend-variable", fact, f"sets {fact.name} to {value}")
         if fact.name == "UCX_TLS" and "cuda" in value.lower():
             yield _hit("ucx-cuda-transport", fact, f"sets {fact.name} to {value}")
+        if fact.name in NVIDIA_OPS and value not in ("", "0"):
+            yield _hit("deepspeed-nvidia-ops", fact, f"sets {fact.name} to {value}")
     toolkit = fact.name.startswith(TOOLKIT_NAMES)
     if fact.kind in ("env_var", "cmake_var") and not toolkit and _in_cuda_folder(value):
         yield _hit("cuda-install-path", fact, f"{fact.name} leads to {_folder(value)}")

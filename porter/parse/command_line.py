@@ -20,7 +20,7 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9_-]{1,24}")
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _WITH_SUBCOMMAND = names(
     "docker podman nerdctl nvidia-smi nsys ncu vllm sglang helm kubectl dcgmi git amd-smi rocm-smi nvidia-ctk ray trtllm-serve "
-    "trtllm-bench singularity apptainer accelerate deepspeed bazel bazelisk cargo minikube kind terraform module"
+    "trtllm-bench singularity apptainer accelerate deepspeed bazel bazelisk cargo minikube kind terraform module modprobe"
 )
 _WRAPPERS = {
     "sudo": ("-u", "-g", "-C"), "env": ("-u", "-C", "-S"), "exec": (), "nohup": (), "nice": ("-n",), "time": ("-o", "-f"),
@@ -30,6 +30,7 @@ _WRAPPERS = {
 }  # fmt: skip
 _MODULES = (("vllm.entrypoints.", "vllm serve"), ("sglang.launch_server", "sglang serve"), ("sglang.bench", "sglang bench"))
 _MODULE_LOADS = frozenset(("module load", "module add", "module swap", "module switch"))
+_SERVICES = frozenset(("systemctl", "service"))
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:w|\.exe)?|\$\{?PYTHON\w*\}?", re.IGNORECASE)
 _QUIET = names("[ [[ test echo printf cd pwd set unset shift return exit true false : read trap mkdir rm cp mv ln chmod chown cat ls")
 _SHORT = re.compile(r"-[itdPq]+")
@@ -82,6 +83,10 @@ def read_command(sheet: Sheet, line: Invocation) -> None:
     if name in _MODULE_LOADS:
         for word in rest[:MAX_FLAGS]:
             sheet.add("command_flag", f"module load {word.text}", word.start, word.end, line.live, "host")
+    elif name in _SERVICES:
+        for word in rest[:MAX_FLAGS]:
+            sheet.add("command_flag", f"{name} {word.text}", word.start, word.end, line.live, "host")
+        return
     at = _image_at(name, rest)
     read_flags(sheet, name, rest[:at] if at >= 0 else rest, line.live)
     if program == "helm":

@@ -15,6 +15,8 @@ _ASSIGN = re.compile(r"\s*(?:export\s+|override\s+)*([A-Za-z_][\w.-]*)\s*(?::::|
 _TEST = re.compile(r"\s*(else\s+)?(ifeq|ifneq|ifdef|ifndef|else|endif)\b(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]")
 _OF_INTEREST = re.compile(r"\w*(?:CUDA|NVCC|NCCL|CUDNN|TENSORRT|CUBLAS|GENCODE|SM_?ARCH)\w*")
+_EXPORTED = re.compile(r"\s*(?:override\s+)?export\s")
+_TOOLKIT = re.compile(r"(?:CUDA|CUDNN|NVCC)\w*(?:HOME|PATH|ROOT|DIR|FLAGS)\w*|NVCC")
 _NVCC = re.compile(r"(?:^|[\s/(=])nvcc(?:$|[\s)])")
 _SHELL = re.compile(r"\$\(shell\b")
 _TOP = frozenset(("Makefile", "makefile", "GNUmakefile"))
@@ -97,6 +99,8 @@ def _variable(sheet: Sheet, text: str, start: int, match: re.Match[str], live: L
     begin = start + match.start(1)
     if _OF_INTEREST.fullmatch(name) or _NVCC.search(value):
         sheet.add("build_symbol", name, begin, start + match.end(1), live, value=value.strip())
+    if _EXPORTED.match(match[0]) and not _TOOLKIT.fullmatch(name):
+        sheet.add("env_var", name, begin, start + match.end(1), live, value=value.split("#")[0].strip(), access="set")
     cuda = (nvcc and "FLAGS" in name) or "NV" in name or "CUDA" in name or "GENCODE" in name or "ARCH" in name or "nvcc" in value
     for command in commands(text, start + match.start(2), start + match.end(2)):
         words = [word for word in command.words if word.text]

@@ -33,6 +33,8 @@ TWO_WORDS = (
     "--threads",
 )
 ARGPARSE = ("add_argument", "option", "Argument", "argument", "add_option")
+LIBRARY_CLUES = (b"extension(", b"load_inline(", b"cpp_extension")
+LIBRARY_KEYS = ("libraries", "extra_link_args", "extra_ldflags")
 MAX_FLAGS = 2000
 
 
@@ -47,7 +49,31 @@ def setup_facts(file: SourceFile, source: Source, guards: PythonGuards, known: l
             facts.append(Fact("build_symbol", last, fact.span, "build", fact.live, SEEN_BY, fact.args))
     if any(clue in source.lower for clue in FLAG_CLUES):
         facts += _flags(source, guards)
+    if any(clue in source.lower for clue in LIBRARY_CLUES):
+        facts += _libraries(source, guards)
     return facts
+
+
+def _libraries(source: Source, guards: PythonGuards) -> list[Fact]:
+    """Libraries that an extension links: libraries=["cudart"], extra_link_args=["-lcudart"], and the same keys of dicts and variables."""
+    facts: list[Fact] = []
+    for key in LIBRARY_KEYS:
+        for offset in source.find(key.encode()):
+            holder = inside(source.path(offset), ("keyword_argument", "pair", "assignment", "augmented_assignment"))
+            value = (field(holder, "value") or field(holder, "right")) if holder is not None else None
+            for node in _strings(value) if value is not None else ():
+                text = string_value(source, node) or ""
+                name = text if key == "libraries" else text[2:] if text.startswith("-l") else ""
+                if name and len(facts) < MAX_FLAGS:
+                    live = guards.at_byte(node.start_byte)
+                    facts.append(Fact("link_library", name, source.span(node), "build", live, SEEN_BY))
+    return _once(facts)
+
+
+def _once(facts: list[Fact]) -> list[Fact]:
+    """The first fact of each place and name: a key may be found twice on the way to one list."""
+    seen = {(fact.name, fact.span): fact for fact in reversed(facts)}
+    return list(reversed(seen.values()))
 
 
 def _requirements(source: Source, guards: PythonGuards) -> list[Fact]:

@@ -1,0 +1,118 @@
+"""The stack around the kernels: sources are pages, settings of scale, Triton back ends, libraries of setup.py, hidden files."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from porter.config import Config
+from porter.discover import discover
+from porter.examine import Auditor
+from porter.rules import load
+from porter.testing import ALL_TARGETS
+
+
+@cache
+def auditor() -> Auditor:
+    return Auditor(Config(targets=ALL_TARGETS), load())
+
+
+def rules_in(name: str, text: str) -> dict[str, list[int]]:
+    return {rule: sorted(lines) for rule, lines in auditor().rule_lines(name, text.encode()).items() if lines}
+
+
+def test_no_source_is_the_front_of_a_repository() -> None:
+    front = re.compile(r"https://(?:github|gitlab)\.com/[^/]+/[^/]+/?\Z")
+    assert [rule.id for rule in load().rules.values() for source in rule.sources if front.match(source.url)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.sh", "vllm serve m -tp 16\n"),
+        ("a.sh", "python -m sglang.launch_server --model m --tp-size 16\n"),
+        ("a.py", "from vllm import LLM\nx = LLM('m', tensor_parallel_size=32)\n"),
+        ("values.yaml", "vllmConfig:\n  tensorParallelSize: 16\n"),
+        (
+            "pod.yaml",
+            "kind: Pod\nspec:\n  containers:\n    - name: a\n      args: ['--tensor-parallel-size', '16']\n      command: [vllm, serve]\n",
+        ),
+    ],
+)
+def test_groups_larger_than_a_node(name: str, text: str) -> None:
+    assert "tensor-parallel-over-node" in rules_in(name, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.sh", "vllm serve m -tp 8 --pipeline-parallel-size 16\n"),
+        ("a.py", "from vllm import LLM\nx = LLM('m', tensor_parallel_size=8)\n"),
+        ("a.sh", "curl --tp 16 http://x\n"),
+        ("values.yaml", "replicas: 16\nport: 72\n"),
+    ],
+)
+def test_groups_of_a_node(name: str, text: str) -> None:
+    assert "tensor-parallel-over-node" not in rules_in(name, text)
+
+
+def test_racks_are_named_by_their_settings_not_by_a_number() -> None:
+    assert rules_in("a.yaml", "kind: Pod\nspec:\n  nodeSelector:\n    nvidia.com/gpu.clique: a.1\n")["nvlink-domain-assumption"] == [4]
+    assert rules_in("a.sh", "export NCCL_MNNVL_ENABLE=1\n") == {"nvlink-domain-assumption": [1]}
+    assert rules_in("a.sh", "export NCCL_MNNVL_ENABLE=0\nexport WORLD_SIZE=72\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("backend", "rule"),
+    [
+        ("backend: 'python'", "triton-server-portable-backend"),
+        ("platform: 'ensemble'", "triton-server-portable-backend"),
+        ("backend: 'fil'", "triton-server-nvidia-backend"),
+        ("platform: 'pytorch_libtorch'", "triton-server-pytorch-backend"),
+        ("platform: 'tensorrt_plan'", "triton-tensorrt-model"),
+    ],
+)
+def test_back_ends_of_triton_inference_server(backend: str, rule: str) -> None:
+    assert rules_in("m/config.pbtxt", f'name: "m"\n{backend}\n'.replace("'", '"')) == {rule: [2]}
+    assert rules_in("m/config.json", '{"backend": "dali", "platform": "ensemble"}') == {}
+
+
+def test_plug_ins_modules_and_operators() -> None:
+    text = "export NCCL_NET_PLUGIN=ofi\nexport NCCL_NET_GDR_LEVEL=3\nmodprobe nvidia-peermem\nsystemctl enable --now nvidia-fabricmanager\n"
+    text += "export DS_BUILD_CUTLASS_OPS=1\nexport DS_BUILD_GDS=0\n"
+    assert rules_in("node.sh", text) == {
+        "nccl-plugin": [1],
+        "nccl-variables": [2],
+        "gpudirect-modules": [3],
+        "nvidia-fabric-packages": [4],
+        "deepspeed-nvidia-ops": [5],
+    }
+
+
+def test_jax_platforms_by_name() -> None:
+    text = "import jax\njax.devices('cuda')\njax.config.update('jax_platforms', 'cuda')\njax.local_devices(backend='cuda')\n"
+    assert rules_in("a.py", text) == {"jax-cuda-platform": [2, 3, 4]}
+    assert rules_in("b.py", "import jax\njax.devices('gpu')\njax.config.update('jax_platforms', 'cuda,rocm')\nprint('cuda')\n") == {}
+
+
+def test_libraries_of_extensions_in_setup_py() -> None:
+    text = "from setuptools import Extension\nx = Extension('a', ['a.c'],\n  libraries=['cudart', 'm'],\n  extra_link_args=['-lcublas'])\n"
+    assert rules_in("setup.py", text) == {"cuda-runtime-library": [3], "cublas": [4]}
+    assert rules_in("books.py", "libraries = ['cudart']\n") == {}
+
+
+def test_makefiles_export_variables() -> None:
+    assert rules_in("Makefile", "export NCCL_ALGO = Ring\nNCCL_PROTO = LL\n") == {"nccl-tuned-protocol": [1]}
+
+
+def test_hidden_files_are_named_and_settings_are_read(tmp_path: Path) -> None:
+    for name in (".pre-commit-config.yaml", ".vscode/tasks.json", ".git/config.json", ".env", ".gitattributes"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("NCCL_ALGO=Ring\n")
+    found = discover(tmp_path, Config())
+    assert [(entry.path, entry.why) for entry in found.skipped] == [(".pre-commit-config.yaml", "hidden"), (".vscode", "hidden")]
+    assert [entry.path for entry in found.entries] == [".env"]
+    assert rules_in(".env", "NCCL_ALGO=Ring\n") == {"nccl-tuned-protocol": [1]}
