@@ -22,7 +22,8 @@ from porter.model import Report
 
 ROOT = Path(__file__).resolve().parent.parent
 PULL = ROOT / "fixtures/pulls/hipblas-alias"
-WIDTH, HEIGHT = 1000, 800
+WIDTH, HEIGHT = 1000, 880
+DOTS = {"🔴": "#cf222e", "🟠": "#e16f24", "🟡": "#d4a72c", "🟢": "#1a7f37"}  # drawn, since few machines have a font with them
 PAGE = """<!doctype html><meta charset="utf-8"><style>
 body { font: 14px/1.5 "DejaVu Sans", Arial, sans-serif; color: #1f2328; background: #fff; margin: 16px; }
 .box { border: 1px solid #d1d9e0; border-radius: 6px; }
@@ -39,8 +40,8 @@ summary { margin: 0 0 8px; } sub { font-size: 11px; color: #59636e; vertical-ali
 def report() -> Report:
     """The report of the pull request's head, held against its base."""
     config = Config(jobs=0)
-    before = saved_of(pipeline.audit(PULL / "base", config))
-    return against_saved(pipeline.audit(PULL / "head", config), before, "main")
+    before = pipeline.audit(PULL / "base", config)
+    return against_saved(pipeline.audit(PULL / "head", config), saved_of(before), "main", rules=before.rules)
 
 
 def main() -> int:
@@ -53,6 +54,8 @@ def main() -> int:
     place = Place("https://github.com/example/quantmm", "0" * 40)
     body = text.comment(found, choose.choose(found), Marker(), place, "https://example.com/report")
     page = PAGE + MarkdownIt("commonmark", {"html": True}).enable("table").render(body)
+    for sign, colour in DOTS.items():
+        page = page.replace(sign, f'<span style="color: {colour}">●</span>')
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "comment.html"
         file.write_text(page, encoding="utf-8")

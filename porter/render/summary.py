@@ -56,7 +56,8 @@ def rule_of(report: Report, finding: Finding) -> Rule:
     if known is not None:
         return known
     action = finding.action or Action.CHECK
-    return Rule(finding.rule, finding.rule, finding.category, finding.severity, Confidence.LOW, action, "", replacement=finding.replacement)
+    title = finding.message.split(": ", 1)[0] or finding.rule  # messages start with the title
+    return Rule(finding.rule, title, finding.category, finding.severity, Confidence.LOW, action, "", replacement=finding.replacement)
 
 
 def by_rule(report: Report, findings: Iterable[Finding]) -> tuple[RuleGroup, ...]:
