@@ -40,11 +40,10 @@ def sentence(report: Report, words: Tongue = ENGLISH) -> str:
     values = {"name": name, "where": targets_text(report, words), "hours": numbers.long_hours(effort.p50, words),
               "band": numbers.band(effort, words), "mainly": _mainly(report, words)}  # fmt: skip
     if effort.p50 <= 0:
-        one = "{name}: no hand work for {where} was found beyond {n} place to check."
-        many = "{name}: no hand work for {where} was found beyond {n} places to check."
-        if report.already_ported:
-            one = "{name} already builds for AMD GPUs; no hand work for {where} was found beyond {n} place to check."
-            many = "{name} already builds for AMD GPUs; no hand work for {where} was found beyond {n} places to check."
+        one, many = (
+            "{name}: no hand work for {where} was found beyond {n} place to check.",
+            "{name}: no hand work for {where} was found beyond {n} places to check.",
+        )
         return words.plural(one, many, len(report.findings), **values)
     if report.already_ported:
         return words.say(
@@ -57,8 +56,10 @@ def sentence(report: Report, words: Tongue = ENGLISH) -> str:
 def _nothing(report: Report, name: str, words: Tongue) -> str:
     values = {"name": name, "where": targets_text(report, words)}
     if not report.cuda_files and not report.insights:
-        one = "{name} holds nothing that ties it to NVIDIA GPUs, as far as {n} scanned file can tell."
-        many = "{name} holds nothing that ties it to NVIDIA GPUs, as far as {n} scanned files can tell."
+        one, many = (
+            "{name} holds nothing that ties it to NVIDIA GPUs, as far as {n} scanned file can tell.",
+            "{name} holds nothing that ties it to NVIDIA GPUs, as far as {n} scanned files can tell.",
+        )
         return words.plural(one, many, len(report.files), **values)
     if report.already_ported:
         return words.say("{name} already builds for AMD GPUs, and nothing was found that needs work for {where}.", **values)

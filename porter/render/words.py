@@ -68,7 +68,7 @@ ALTERNATIVES = {
                    "Write them in plain C++ first and tune later."),
     "triton": ("Run the plain Triton path first, without the vendor's module, and tune later.",),
     "unsupported-feature": ("Write the plain form first (synchronous copies, smaller tiles) and tune later.",),
-    "warp-size": ("Support only wave32 GPUs (Radeon) at first; the code is then right as it stands.",),
+    "warp-size": ("Support only wave32 GPUs (Radeon) at first, where this code keeps its 32 lanes.",),
     "model-format": ("Serve another checkpoint of the same model whose format runs on both.",),
     "container": ("Keep one image a vendor, built from one source.",),
     "swap": ("Leave the feature out of the AMD build at first, behind a build option or an import that may fail.",

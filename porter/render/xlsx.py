@@ -193,7 +193,7 @@ class _Sheets:
             (r.path, r.lines, r.hipify.converted, r.hipify.unconverted, ", ".join(sorted(r.hipify.left)), r.coverage)
             for r in self.report.files if r.hipify is not None
         )  # fmt: skip
-        heads = (("File", 50), ("Lines", 10), ("Converted", 12), ("Left", 10), ("Names left", 50), ("Read", 10))
+        heads = (("File", 50), ("Lines", 10), ("Converted", 12), ("Left", 10), ("Names left", 50), ("Part read", 10))
         self._list("Translation", heads, rows, {1: COUNT, 2: COUNT, 3: COUNT, 5: "0 %"})
 
     def problems(self) -> None:
