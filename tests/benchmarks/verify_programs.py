@@ -1,67 +1,112 @@
 #!/usr/bin/env python3
 """Compiles programs for AMD GPUs before and after translation, and counts the errors that findings predicted.
 
-Usage: verify_programs.py FOLDER... [--every N] [--targets gfx90a,gfx942] [--hip-include DIR] [--only-after]
+Usage: verify_programs.py FOLDER... [--half tune|report] [--every N] [--targets A,B] [--hip-include DIR] [--before] [--save FILE]
+       verify_programs.py --table FILE...
 
-Every folder is a program of its own. Prints one line a program and target, the sums, and every error that nothing predicted.
+Every folder is a program of its own. In the sorted list every eighth program from the first and the third on is for tuning, every
+eighth from the fifth on for the report: rules are made from the first two lists, and the numbers of the third are published.
+Writes one JSON line a program to FILE; --table makes a Markdown table of such files, and lists what nothing predicted.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from porter.config import Config
 from porter.hipify import api
 from porter.verify import compilers, project, run
-from porter.verify.values import Verification
+from porter.verify.values import RUNGS
 
 GOOD = ("compiles", "links")
+STEP = 8
+HALVES = {"tune": (0, 2), "report": (4,)}
 
 
-def before(folder: Path, targets: tuple[str, ...], found: list[compilers.Compiler]) -> Verification:
-    """The program as it is, compiled as HIP."""
-    return run.verify(run.Request(folder, targets, translate=False), found, lambda _: ())
+def chosen(folders: list[Path], half: str, every: int) -> list[Path]:
+    """The programs of one half, or every N-th of all."""
+    ordered = sorted(folders)
+    return [folder for at, folder in enumerate(ordered) if at % STEP in HALVES[half]] if half else ordered[::every]
+
+
+def row(folder: Path, options: argparse.Namespace, config: Config, found: list[compilers.Compiler]) -> dict[str, Any]:
+    """What came of one program: rungs by unit and target, before and after, and the errors."""
+    after = project.verify(folder, config, os.environ, options.hip_include, tuple(options.include))
+    value: dict[str, Any] = {"name": folder.name, "after": msgspec.to_builtins(after)}
+    if options.before:
+        request = run.Request(folder, config.targets, include=tuple(options.include), translate=False)
+        value["before"] = msgspec.to_builtins(run.verify(request, found, lambda _: ()))
+    return value
+
+
+def sums(rows: list[dict[str, Any]], when: str, target: str) -> Counter[str]:
+    """Units, units with all headers, and units on every rung."""
+    out: Counter[str] = Counter()
+    for value in rows:
+        missing = {file["path"] for file in value["after"]["files"] if file["missing"]}
+        for file in value.get(when, {"files": ()})["files"]:
+            if file["unit"]:
+                out["units"] += 1
+                out["whole"] += file["path"] not in missing
+                out[file["by_target"][target]] += 1
+    return out
+
+
+def table(paths: list[Path]) -> None:
+    """Prints a line a file and target, and the errors that nothing predicted."""
+    print("| what | compilers | programs | units | with all headers | compile before | compile after | link | errors | predicted |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    open_errors: list[str] = []
+    for path in paths:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for target in rows[0]["after"]["targets"]:
+            after, before = sums(rows, "after", target), sums(rows, "before", target)
+            errors = [error for value in rows for error in value["after"]["errors"] if target in error["targets"]]
+            told = sum(1 for error in errors if error["rule"])
+            share = f"{told} ({100 * told / len(errors):.0f} %)" if errors else "0"
+            words = rows[0]["after"]["compilers"][target].partition(", with")[0]
+            was = str(sum(before[rung] for rung in GOOD)) if before else ""
+            cells = [path.stem, f"{target}, {words}", len(rows), after["units"], after["whole"], was, sum(after[rung] for rung in GOOD)]
+            print("| " + " | ".join(map(str, [*cells, after[RUNGS[-1]], len(errors), share])) + " |")
+        open_errors += [
+            f"- {path.stem}, {value['name']}/{error['path']}:{error['line']}: {error['message']}"
+            for value in rows for error in value["after"]["errors"] if not error["rule"]
+        ]  # fmt: skip
+    print("", *open_errors, sep="\n")
 
 
 def main() -> None:
-    """Prints the table."""
+    """Runs the programs, or prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--half", choices=tuple(HALVES), default="")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--targets", default="gfx90a,gfx942")
     parser.add_argument("--hip-include", default="")
-    parser.add_argument("--only-after", action="store_true")
+    parser.add_argument("--include", action="append", default=[])
+    parser.add_argument("--before", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--save", type=Path, default=Path("verify.jsonl"))
+    parser.add_argument("--table", nargs="+", type=Path)
     options = parser.parse_args()
-    targets = tuple(options.targets.split(","))
+    if options.table:
+        table(options.table)
+        return
     found = compilers.find_all(options.hip_include, os.environ)
-    config = Config(targets=targets, rocm=list(api.rocm_versions())[-1], jobs=2)
-    sums: Counter[tuple[str, str]] = Counter()
-    rules: Counter[str] = Counter()
-    errors = predicted = 0
-    unpredicted: list[str] = []
-    for folder in sorted(options.folders)[:: options.every]:
-        after = project.verify(folder, config, os.environ, options.hip_include)
-        runs = [("after", after)] if options.only_after else [("before", before(folder, targets, found)), ("after", after)]
-        for when, done in runs:
-            for target in targets:
-                units = [file for file in done.files if file.unit]
-                here = [file for file in units if not file.missing]
-                sums[when, f"{target} units"] += len(units)
-                sums[when, f"{target} compile"] += sum(file.by_target[target] in GOOD for file in units)
-                sums[when, f"{target} with all headers"] += len(here)
-        missing = sorted({name for file in after.files for name in file.missing})
-        marks = " ".join(f"{file.path}:{file.rung}" for file in after.files if file.unit and file.rung not in GOOD)
-        print(f"{folder.name}: {len(after.errors)} errors, {after.predicted} predicted; {marks} {missing or ''}", flush=True)
-        errors, predicted = errors + len(after.errors), predicted + after.predicted
-        rules.update(error.rule for error in after.errors if error.rule)
-        unpredicted += [f"{folder.name}/{e.path}:{e.line}: {e.kind}: {e.message}" for e in after.errors if not e.rule]
-    for key, value in sorted(sums.items()):
-        print(*key, value)
-    print(f"errors {errors}, predicted {predicted}: {rules.most_common()}")
-    print(*unpredicted, sep="\n")
+    config = Config(targets=tuple(options.targets.split(",")), rocm=list(api.rocm_versions())[-1], jobs=options.jobs)
+    with options.save.open("w", encoding="utf-8") as file:
+        for folder in chosen(options.folders, options.half, options.every):
+            value = row(folder, options, config, found)
+            file.write(json.dumps(value) + "\n")
+            file.flush()
+            print(f"{folder.name}: {len(value['after']['errors'])} errors", flush=True)
 
 
 if __name__ == "__main__":
