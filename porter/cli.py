@@ -34,6 +34,10 @@ COMMANDS = {
         "porter.cli_hipify:hipify",
         "Translate CUDA to HIP: one FILE to standard output, a folder with --output, --diff or --in-place.",
     ),
+    "portfolio": (
+        "porter.cli_portfolio:portfolio",
+        "Audit many repositories: shared dependencies and findings counted once, ranked by value over effort.",
+    ),
     "rules": ("porter.cli_rules:rules", "List, test, document and add rules."),
     "scan": ("porter.cli_scan:scan", "Scan a repository or a file, and write the report (porter-report.html when no --output is given)."),
     "shim": ("porter.cli_tools:shim", "Write a header that compiles for both vendors, with exactly the CUDA names that this code uses."),

@@ -1,0 +1,267 @@
+"""Many reports as one portfolio: what repositories share is paid once, and every saving has its arithmetic.
+
+Two things are shared. A file of the same content in several repositories is fixed once: the first by name pays, the others copy.
+The first fix of a rule (finding the replacement, deciding, trying it out) is made once: the repository with the dearest pays it
+whole, the others the part that a further group of a rule pays within a repository (``sharing.same_rule`` of rules/effort).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from porter.estimate import simulate
+from porter.estimate.parameters import project
+from porter.model import Hours, Quantiles
+from porter.portfolio.listing import Repository
+from porter.portfolio.one import Answer
+
+SEED = 0
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of a repository's sum, as its JSON report has it."""
+
+    label: str
+    hours: Hours
+    rule: str = ""
+    group: str = ""
+    category: str = ""
+    findings: int = 0
+    files: int = 0
+    kind: str = "finding"
+    once: Hours = Hours()
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A finding, as far as the portfolio needs it."""
+
+    rule: str
+    group: str
+    path: str
+    severity: str
+    category: str
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """The headline of a repository's report."""
+
+    cuda_files: int
+    cuda_lines: int
+    complete: bool
+    effort_hours: Quantiles
+    hand_lines: Quantiles
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """Which porter made a report."""
+
+    version: str
+    rules: str
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """A repository's JSON report, as far as the portfolio needs it."""
+
+    tool: Tool
+    commit: str
+    targets: tuple[str, ...]
+    rocm: str
+    summary: Summary
+    findings: tuple[Place, ...]
+    effort: tuple[Line, ...]
+    already_ported: bool = False
+    rules: dict[str, dict[str, msgspec.Raw]] = {}
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A repository of the portfolio: its own numbers, and its likely hours when what others share with it is paid there."""
+
+    name: str
+    commit: str = ""
+    cuda_files: int = 0
+    cuda_lines: int = 0
+    severities: dict[str, int] = {}
+    hours: Quantiles = Quantiles()
+    hand_lines: Quantiles = Quantiles()
+    likely: float = 0.0
+    shared: float = 0.0  # likely hours saved because others pay them
+    value: float | None = None
+    worth: float | None = None  # value an hour of P50
+    already_ported: bool = False
+    complete: bool = True
+    error: str = ""
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """A rule found in more than one repository: where, what it costs when each pays, and when it is paid once."""
+
+    rule: str
+    title: str
+    category: str
+    repositories: tuple[str, ...]
+    findings: int
+    apart: float
+    together: float
+
+
+class Copied(msgspec.Struct, frozen=True):
+    """A file with findings whose content stands in more than one repository; ``places`` are (repository, path)."""
+
+    places: tuple[tuple[str, str], ...]
+
+
+class Portfolio(msgspec.Struct, frozen=True):
+    """Everything the portfolio's renderers read."""
+
+    tool: Tool
+    targets: tuple[str, ...]
+    rocm: str
+    rows: tuple[Row, ...]  # ranked
+    shared: tuple[Shared, ...]
+    copied: tuple[Copied, ...]
+    apart: Hours
+    together: Hours
+    hours: Quantiles
+    ranked_by: str
+
+    @property
+    def complete(self) -> bool:
+        """False when a repository has no report, or an incomplete one."""
+        return all(row.complete and not row.error for row in self.rows)
+
+
+class Charged(msgspec.Struct, frozen=True):
+    """A line of one repository with what is left of it."""
+
+    repository: str
+    line: Line
+    left: Hours
+
+
+def portfolio(repositories: Sequence[Repository], answers: Iterable[Answer]) -> Portfolio:
+    """The portfolio of all repositories; the order of the answers changes nothing."""
+    by_name = {answer.name: answer for answer in answers}
+    reports = {name: msgspec.json.decode(one.report, type=Saved) for name, one in sorted(by_name.items()) if not one.error}
+    copies = _copies({name: by_name[name].content for name in reports})
+    charged = _charged(reports, copies)
+    rows = [_row(repository, by_name.get(repository.name), reports.get(repository.name), charged) for repository in repositories]
+    some = next(iter(reports.values()), None)
+    copied = tuple(Copied(places) for places in copies if len(places) > 1)
+    keys = [f"{one.repository}:{one.line.rule}:{one.line.group}:{one.line.label}" for one in charged]
+    return Portfolio(
+        tool=some.tool if some else Tool("", ""), targets=some.targets if some else (), rocm=some.rocm if some else "",
+        rows=tuple(ranked(rows)), shared=tuple(_shared(reports, charged)), copied=copied,
+        apart=_sum(one.line.hours for one in charged), together=_sum(one.left for one in charged),
+        hours=simulate.quantiles([one.left for one in charged], SEED, keys),
+        ranked_by="value" if any(row.value is not None for row in rows) else "hours",
+    )  # fmt: skip
+
+
+def ranked(rows: Iterable[Row]) -> list[Row]:
+    """Most value an hour first, then the cheapest; repositories without a report last."""
+
+    def key(row: Row) -> tuple[bool, bool, float, float, str]:
+        return (bool(row.error), row.value is None, -(row.worth or 0.0), row.hours.p50, row.name)
+
+    return sorted(rows, key=key)
+
+
+def _copies(content: dict[str, dict[str, str]]) -> list[tuple[tuple[str, str], ...]]:
+    """Places of equal content, the one that pays first; within one repository the audit has counted copies already."""
+    places: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, files in sorted(content.items()):
+        for path, digest in sorted(files.items()):
+            if all(other != name for other, _ in places[digest]):
+                places[digest].append((name, path))
+    return sorted(tuple(found) for found in places.values())
+
+
+def _charged(reports: dict[str, Saved], copies: Iterable[tuple[tuple[str, str], ...]]) -> list[Charged]:
+    """Every line of every repository with what is left when shared things are paid once."""
+    free = {place for places in copies for place in places[1:]}
+    payers = _payers(reports)
+    out = []
+    for name, report in reports.items():
+        found: dict[tuple[str, str], list[bool]] = defaultdict(list)
+        for place in report.findings:
+            found[place.rule, place.group].append((name, place.path) in free)
+        firsts = _firsts(report)
+        for line in report.effort:
+            copied = found.get((line.rule, line.group), []) if line.kind == "finding" else []
+            part = sum(copied) / len(copied) if copied else 0.0
+            saved = Hours()
+            if line.kind == "finding" and firsts.get(_family(line)) is line and payers[_family(line)] != name:
+                saved = line.once.times(1 - project().sharing.same_rule)
+            out.append(Charged(name, line, _less(line.hours, saved).times(1 - part)))
+    return out
+
+
+def _payers(reports: dict[str, Saved]) -> dict[str, str]:
+    """The repository that pays the first fix of each family: the dearest, then the first by name."""
+    best: dict[str, tuple[float, str]] = {}
+    for name, report in reports.items():
+        for family, line in _firsts(report).items():
+            best[family] = min(best.get(family, (1.0, "")), (-line.once.likely, name))
+    return {family: name for family, (_, name) in best.items()}
+
+
+def _firsts(report: Saved) -> dict[str, Line]:
+    """The line of each family in which a repository pays its first fix."""
+    out: dict[str, Line] = {}
+    for line in report.effort:
+        if line.kind == "finding" and (_family(line) not in out or line.once.likely > out[_family(line)].once.likely):
+            out[_family(line)] = line
+    return out
+
+
+def _family(line: Line) -> str:
+    return project().pattern_of.get(line.rule, line.rule)
+
+
+def _less(hours: Hours, saved: Hours) -> Hours:
+    return Hours(max(0.0, hours.best - saved.best), max(0.0, hours.likely - saved.likely), max(0.0, hours.worst - saved.worst))
+
+
+def _sum(hours: Iterable[Hours]) -> Hours:
+    total = Hours()
+    for one in hours:
+        total = total + one
+    return total
+
+
+def _row(repository: Repository, answer: Answer | None, report: Saved | None, charged: Sequence[Charged]) -> Row:
+    if report is None:
+        return Row(repository.name, value=repository.value, complete=False, error=answer.error if answer else "was not audited")
+    own = [one for one in charged if one.repository == repository.name]
+    apart, left = (
+        (sum(hours) for hours in zip(*((one.line.hours.likely, one.left.likely) for one in own), strict=True)) if own else (0.0, 0.0)
+    )
+    severities: dict[str, int] = defaultdict(int)
+    for place in report.findings:
+        severities[place.severity] += 1
+    p50 = report.summary.effort_hours.p50
+    return Row(
+        repository.name, report.commit, report.summary.cuda_files, report.summary.cuda_lines, dict(sorted(severities.items())),
+        report.summary.effort_hours, report.summary.hand_lines, left, apart - left, repository.value,
+        None if repository.value is None else repository.value / max(p50, 0.1), report.already_ported, report.summary.complete,
+    )  # fmt: skip
+
+
+def _shared(reports: dict[str, Saved], charged: Iterable[Charged]) -> list[Shared]:
+    """Rules found in two repositories or more, the greatest saving first."""
+    by_rule: dict[str, list[Charged]] = defaultdict(list)
+    for one in charged:
+        if one.line.kind == "finding":
+            by_rule[one.line.rule].append(one)
+    out = []
+    for rule, lines in by_rule.items():
+        names = sorted({one.repository for one in lines})
+        if len(names) > 1:
+            out.append(Shared(
+                rule, lines[0].line.label, lines[0].line.category, tuple(names), sum(one.line.findings for one in lines),
+                sum(one.line.hours.likely for one in lines), sum(one.left.likely for one in lines),
+            ))  # fmt: skip
+    return sorted(out, key=lambda one: (one.together - one.apart, -len(one.repositories), one.rule))
