@@ -21,6 +21,7 @@ class EffortLine(msgspec.Struct, frozen=True):
     kind: str = "finding"  # finding, project
     phase: str = ""  # id of the Phase this line belongs to
     applies: str = ""  # when a project line applies, and why it does here
+    once: Hours = Hours()  # the part of the hours that settles the thing once, whatever the number of places
 
 
 class Phase(msgspec.Struct, frozen=True):
