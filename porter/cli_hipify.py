@@ -36,6 +36,9 @@ def explain(name: str) -> None:
 @click.option("--experimental", is_flag=True, help="Convert names whose HIP support is experimental.")
 @click.option("--launch", type=click.Choice(("cuda", "ggl")), default="cuda", show_default=True, help="Keep <<<>>>, or hipLaunchKernelGGL.")
 @click.option("--rocm", default="", help="ROCm version that decides which names exist.")
+@click.option("--include", "-I", multiple=True, type=click.Path(), help="Folder with headers, for hipify-clang; may be repeated.")
+@click.option("--define", "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Preprocessor macro, for hipify-clang.")
+@click.option("--cuda-path", default="", type=click.Path(), help="Folder of the CUDA toolkit, for hipify-clang.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when a name could not be converted.")
 def hipify(path: str, **options: Any) -> None:
     """Translate CUDA to HIP: one FILE to standard output, a folder with --output, --diff or --in-place."""

@@ -35,10 +35,7 @@ def examine(environment: Mapping[str, str], hip_include: str = "", hipify_path: 
     search = (hipify_path, environment.get("PORTER_HIPIFY", ""), environment.get("PATH", ""), environment.get("ROCM_PATH", ""))
     return (
         _hipify_perl(perl.find(*search)),
-        _program(
-            "hipify-clang", clang.find("", "", *search[2:]), "porter hipify --engine clang: a translation that knows types",
-            f"{_AMDROCM}; hipify-clang up to 7.2; it needs a CUDA toolkit too",
-        ),
+        _hipify_clang(clang.find("", "", *search[2:])),
         _program(
             "hipcc", compilers.find_program("hipcc", environment), "porter verify up to the rung links, for the targets that it knows",
             f"{_AMDROCM}; hipcc up to 7.2, and in Debian; hipcc-rocm in Ubuntu 26.04",
@@ -58,6 +55,12 @@ def _hipify_perl(path: Path | None) -> Tool:
     adds = "a second translation in the scan and in porter hipify --compare: lines where the two disagree want a look"
     get = f"{_AMDROCM}; hipify-clang up to 7.2, which holds it; or the one file bin/hipify-perl of HIPIFY with --hipify PATH"
     return Tool("hipify-perl", str(path or ""), perl.version(path) if path else "", adds, get, "version of HIP" if path else "")
+
+
+def _hipify_clang(path: Path | None) -> Tool:
+    adds = "porter hipify --engine clang: a translation that knows types"
+    get = f"{_AMDROCM}; hipify-clang up to 7.2; it needs a CUDA toolkit too"
+    return Tool("hipify-clang", str(path or ""), clang.version(path) if path else "", adds, get, "newest HIP that it knows" if path else "")
 
 
 def _program(name: str, path: Path | None, adds: str, get: str) -> Tool:

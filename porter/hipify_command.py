@@ -60,7 +60,7 @@ def run(path: str, options: Mapping[str, Any], write: Callable[[bytes], object],
         words = " and ".join("--" + name.replace("show_", "").replace("_", "-") for name in chosen)
         raise ConfigError(f"{words} exclude each other")
     totals = _Totals()
-    translated = _translated(root, _translator(options, made), totals)
+    translated = _translated(root, _translator(options, made, root), totals)
     if options.get("compare"):
         _compare(translated, made, options, write, say)
     elif options.get("in_place"):
@@ -84,7 +84,7 @@ def run(path: str, options: Mapping[str, Any], write: Callable[[bytes], object],
 Translate = Callable[[str, bytes], tuple[bytes, Conversion]]
 
 
-def _translator(options: Mapping[str, Any], made: Options) -> Translate:
+def _translator(options: Mapping[str, Any], made: Options, root: Path) -> Translate:
     """The engine that was asked for, as one function from text to text; porter's own always says what is converted and left."""
     engine = "builtin" if options.get("compare") else options.get("engine", "builtin")
     program = _program(engine, options) if engine != "builtin" else None
@@ -96,12 +96,20 @@ def _translator(options: Mapping[str, Any], made: Options) -> Translate:
         if program is None:
             return done.output, done
         try:
-            run_engine = perl.run if engine == "perl" else clang.run
-            return run_engine(program, path, data, _TIMEOUT, flags), done
+            if engine == "perl":
+                return perl.run(program, path, data, _TIMEOUT, flags), done
+            return clang.run(program, path, data, _TIMEOUT, _words(options, flags, root, path)), done
         except perl.PerlFailed as error:
             raise ToolError(f"{path}: hipify-{engine} {error}", "--engine builtin needs no tool") from error
 
     return translate
+
+
+def _words(options: Mapping[str, Any], flags: tuple[str, ...], root: Path, path: str) -> list[str]:
+    """The options of hipify-clang for one file: its own folder, the project's, and those that were given."""
+    base = root if root.is_dir() else root.resolve().parent
+    folders = dict.fromkeys(((base / path).parent, base, *map(Path, options.get("include", ()))))
+    return clang.arguments(flags, tuple(folders), tuple(options.get("defines", ())), str(options.get("cuda_path", "")))
 
 
 def _program(engine: str, options: Mapping[str, Any]) -> Path:
