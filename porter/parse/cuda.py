@@ -13,6 +13,7 @@ import tree_sitter
 from porter.model import Fact, Live, Problem, SourceFile, Span
 from porter.parse import Parsed, cuda_branches, cuda_lex, cuda_repair, ptx
 from porter.parse.cuda_context import contexts, functions
+from porter.parse.cuda_embedded import embedded
 from porter.parse.cuda_expr import OPERATOR_WORDS
 from porter.parse.cuda_facts import Captured, Place, capture, text_of, to_facts, uses
 from porter.parse.cuda_query import language
@@ -34,7 +35,14 @@ _SIMPLE_BODY = re.compile(rb"\s*(?:(?:0[xX])?[0-9a-fA-F.']*[uUlLfF]*|\(\s*-?\d+\
 
 
 def parse(file: SourceFile) -> Parsed:
-    """Read one file of CUDA C++ or C++."""
+    """Read one file of CUDA C++ or C++, and the CUDA in its strings."""
+    parsed = _parse(file)
+    if parsed.tree is not None and parsed.guards is not None:
+        parsed.embedded = embedded(file, parsed.guards, _parse)
+    return parsed
+
+
+def _parse(file: SourceFile) -> Parsed:
     masked = cuda_lex.mask(file.data)
     lines = cuda_lex.directives(masked)
     guards = guards_of(file.data, file.path, masked=masked)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from porter.model import Live, SourceFile
+from porter.model import SourceFile
 from porter.parse import Parsed, parser_of
 from porter.parse.python_guards import PythonGuards
 from porter.parse.python_strings import prefix_of
 from porter.parse.python_tree import Source, field, named
+from porter.parse.string_guards import StringGuards
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -29,21 +30,6 @@ ESCAPE = re.compile(rb"\\(\r?\n|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
 PLAIN_ESCAPES = {b"\\": b" \\", b"'": b" '", b'"': b' "', b"\n": b" \n", b"\r\n": b" \r\n"}
 CODE = re.compile(rb"[;{}(]")
 MAX_PIECES = 2000
-
-
-class StringGuards:
-    """Live where both the Python around a string and the preprocessor inside it are."""
-
-    def __init__(self, inner: Parsed, outer: PythonGuards) -> None:
-        """Take the guards of the CUDA inside and of the Python around it."""
-        self._inner = inner.guards
-        self._outer = outer
-
-    def at(self, line: int) -> Live:
-        """Whether the line (from 1) of the file is part of the build for AMD."""
-        if self._outer.at(line) is Live.NO:
-            return Live.NO
-        return self._inner.at(line) if self._inner is not None else Live.YES
 
 
 def embedded_cuda(file: SourceFile, source: Source, guards: PythonGuards) -> list[Parsed]:

@@ -1,0 +1,68 @@
+"""CUDA in C++ strings, as programs for NVRTC and HIPRTC hold it: parsed at its place in the file, everything else blanked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from porter.model import SourceFile
+from porter.parse import Guards, Parsed
+from porter.parse.cuda_lex import blank
+from porter.parse.ptx_tokens import scanner
+from porter.parse.string_guards import StringGuards
+
+FUNCTION = re.compile(rb"__(?:global|device)__[\w\s*&<>:,\\]{1,200}\(")
+ESCAPE = re.compile(rb"\\(\r?\n|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
+KEPT = {b"\\": b" \\", b"'": b" '", b'"': b' "'}  # escapes that are code; all others are space
+MAX_PROGRAMS = 200
+
+
+def embedded(file: SourceFile, guards: Guards, parse: Callable[[SourceFile], Parsed]) -> list[Parsed]:
+    """The CUDA in a file's string literals as one source of the same length; empty where there is none."""
+    if b"__global__" not in file.data and b"__device__" not in file.data:
+        return []
+    programs = [run for run in _runs(file.data) if _is_program(b"".join(file.data[start:end] for start, end in run))]
+    if not programs:
+        return []
+    text = bytearray(blank(file.data))
+    for run in programs[:MAX_PROGRAMS]:
+        for start, end in run:
+            inside = _inside(file.data[start:end])
+            text[start:end] = inside
+    inner = parse(SourceFile(file.path, "cuda", bytes(text), file.origin))
+    inner.guards = StringGuards(inner, guards)
+    return [inner]
+
+
+def _runs(data: bytes) -> Iterator[list[tuple[int, int]]]:
+    """String literals that stand next to each other, as byte ranges."""
+    run: list[tuple[int, int]] = []
+    for match in scanner(data).finditer(data):
+        if not match[0].endswith(b'"') or match[0].startswith((b"//", b"/*")):
+            continue
+        if run and data[run[-1][1] : match.start()].strip(b" \t\r\n\\"):
+            yield run
+            run = []
+        run.append(match.span())
+    if run:
+        yield run
+
+
+def _is_program(text: bytes) -> bool:
+    """True for text with a function of the device and its body; a message that only names the words has neither."""
+    return b"{" in text and b";" in text and FUNCTION.search(text) is not None
+
+
+def _inside(token: bytes) -> bytes:
+    """A literal without its marks, of the same length: the code of a raw one as it is, escapes of a plain one undone."""
+    quote = token.index(b'"')
+    if token[:quote].endswith(b"R"):
+        mark = token.index(b"(", quote) + 1
+        tail = mark - quote
+        return b" " * mark + token[mark : len(token) - tail] + b" " * tail
+    body = ESCAPE.sub(_plain, token[quote + 1 : -1])
+    return b" " * (quote + 1) + body + b" "
+
+
+def _plain(match: re.Match[bytes]) -> bytes:
+    return KEPT.get(match[1], blank(match[0]))
