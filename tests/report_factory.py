@@ -31,6 +31,7 @@ def _code_rules() -> tuple[Rule, ...]:
             Action.EDIT,
             "A wavefront on gfx9 has 64 lanes, so the ballot of the upper 32 lanes is lost.\n\nThe result is wrong without any error.",
             targets=("gfx9*",),
+            by_target={"gfx94*": "wrong result: `__ballot` has 64 bits", "*": "compile <error>"},
             replacement=Replacement("64-bit mask", "Keep masks in unsigned long long and count with __popcll.", "replacement-with-changes"),
             examples=(
                 model.Example(
@@ -139,6 +140,7 @@ def _findings(known: dict[str, Rule]) -> tuple[Finding, ...]:
             "keeps __ballot_sync in unsigned vote",
             "vote",
             end_line=41,
+            fix=model.Fix("    unsigned long long vote = __ballot(pred); // <fixed>", True),
             related=(model.Related("csrc/vote.cu", 12, "WARP_SIZE is defined as 32"), model.Related(HOSTILE_PATH, 9, "launched <here>")),
         ),
         finding(
@@ -192,8 +194,31 @@ def _estimate() -> model.Estimate:
     for line in lines:
         total = total + line.hours
     return model.Estimate(
-        model.Quantiles(31.2, 68.4, 101.0, 131.9), model.Quantiles(22, 61, 90, 140), lines, total, 20261201, "C", ("No tests were found.",)
-    )
+        model.Quantiles(31.2, 68.4, 101.0, 131.9), model.Quantiles(22, 61, 90, 140), lines, total, 20261201, "C", ("No tests were found.",),
+        assumptions=(model.Assumption("experience", "0.7", "all hours times 0.7 <b>"),),
+        cost=model.Cost("EUR", 120.0, model.Quantiles(3744, 8208, 12120, 15828)),
+    )  # fmt: skip
+
+
+def _strategies() -> tuple[model.Strategy, ...]:
+    """One recommended, one that does not fit, one without a cost."""
+    way = model.Strategy("hipify-once", "Fork once with hipify", "Translate once.", True, "4 CUDA files.", Hours(20, 61, 230),
+                         model.Quantiles(10, 61, 90, 140), "Two trees to keep <in step>.", Hours(2, 6, 20), True, "Cheapest here.")  # fmt: skip
+    rewrite = model.Strategy("triton", "Rewrite in Triton", "Write kernels anew.", False, "No GEMM here.", Hours(80, 200, 600))
+    layer = model.Strategy("layer", "Compatibility layer", "Run CUDA as it is.", False, "Closed.", costed=False, sources=_SOURCE)
+    return (way, rewrite, layer)
+
+
+def _runbook() -> tuple[model.RunbookStep, ...]:
+    step = model.RunbookStep(
+        "reference", "baseline", "Keep results <of> the CUDA build", "Nothing can be compared later without `them`.",
+        ("python run.py --out a && echo <done>",), "A file of results.", ("ballot-32-bit-mask:vote",), ("ballot-32-bit-mask", "gone"), _SOURCE,
+    )  # fmt: skip
+    return (step, model.RunbookStep("speed", "performance", "Measure", "The time of a step."))
+
+
+def _backtest() -> model.Backtest:
+    return model.Backtest("2026.12", "HeCBench", 312, 0.82, 1.2, 0.71, 0.4, -1.5, "Leave one out.")
 
 
 def _files() -> tuple[FileRecord, ...]:
@@ -206,7 +231,14 @@ def _files() -> tuple[FileRecord, ...]:
         FileRecord(HOSTILE_PATH, "cuda", 90, HipifyCount(5, 1, names, {"cudaGraphAddNode<x>": 1}), 0.93),
         FileRecord("csrc/copy/copy.cu", "cuda", 120, HipifyCount(0, 0)),
         FileRecord("csrc/shmem.cu", "cuda", 60, HipifyCount(2, 0, names)),
-        FileRecord("csrc/vote.cu", "cuda", 210, HipifyCount(9, 2, names, {"cudaFoo": 2}, diff, "builtin", "perl leaves cudaFoo")),
+        FileRecord(
+            "csrc/vote.cu",
+            "cuda",
+            210,
+            HipifyCount(9, 2, names, {"cudaFoo": 2}, diff, "builtin", "perl leaves cudaFoo"),
+            1.0,
+            {38: "", 39: "    int before_it = 1; // </pre>", 42: "    int after_it = 2;"},
+        ),  # fmt: skip
         FileRecord("requirements.txt", "requirements", 4),
         FileRecord("src/model.py", "python", 300),
     )
@@ -252,6 +284,9 @@ def make_report(**more: object) -> Report:
         "cuda_lines": 480,
         "rules": known,
         "command": "porter scan warp-tools --target gfx942,gfx950",
+        "strategies": _strategies(),
+        "runbook": _runbook(),
+        "backtest": _backtest(),
     }
     values.update(more)
     return Report(**values)  # type: ignore[arg-type]
@@ -272,6 +307,9 @@ def empty_report() -> Report:
         cuda_files=0,
         cuda_lines=0,
         command="",
+        strategies=(),
+        runbook=(),
+        backtest=None,
     )
 
 

@@ -43,7 +43,7 @@ def test_schema_refuses_what_is_no_report():
 def test_keys_stand_in_the_order_of_the_contract():
     data = stdlib_json.loads(json.render(make_report()))
     assert list(data)[: len(TOP)] == TOP
-    assert all(list(row) == FINDING for row in data["findings"] + data["insights"])
+    assert all(list(row)[: len(FINDING)] == FINDING for row in data["findings"] + data["insights"])
     assert list(data["summary"])[:9] == [
         "files_scanned", "files_skipped", "cuda_files", "cuda_lines", "complete", "findings", "hipify", "effort_hours", "hand_lines",
     ]  # fmt: skip
