@@ -59,6 +59,7 @@ class Index:
                 self.functions[function.name].append((path, self._placed(function)))
         self.wrappers = {name for name, found in self.functions.items() if any(function.wraps for _, function in found)}
         self.asm_words = {name for name, found in self.macros.items() if any(m.params is None and is_spelling(m.text) for _, m in found)}
+        self._widths: dict[str, list[tuple[str, int]]] | None = None
         self._reach: dict[str, tuple[str, ...]] = {}
         self._values: dict[tuple[str, str], Value] = {}
         cmake = [(path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake"]
@@ -152,6 +153,20 @@ class Index:
         for place in self._nearest([path for path, _ in found], from_path):
             return next(f for path, f in found if path == place)
         return found[0][1] if len(found) == 1 else None
+
+    def uses_of_width(self, name: str, path: str) -> tuple[tuple[str, int], ...]:
+        """Path and line of what other files make of a constant for the width of a warp that this one defines."""
+        if self._widths is None:
+            self._widths = defaultdict(list)
+            for one in self.files.values():
+                for width, line in one.widths:
+                    self._widths[width].append((one.path, line))
+        return tuple(place for place in self._widths.get(name, ()) if place[0] != path and path in self.reach(place[0]))
+
+    def votes_in(self, path: str) -> bool:
+        """True for a file that votes or asks for its lane on the device, by a builtin or by a wrapper of the project."""
+        held = self.files.get(path)
+        return held is not None and any(name.startswith("__") or name in self.wrappers for name in held.votes)
 
     def type_texts(self, name: str, from_path: str) -> list[str]:
         """What a file means by the name of a plain type: the nearest typedefs that an AMD build reads, else the repository's."""

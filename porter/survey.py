@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from porter import kernel_features
+from porter import kernel_features, survey_widths
 from porter.model import Fact, Live
 from porter.parse import Parsed, specifiers
 from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
@@ -97,6 +97,8 @@ class Survey(msgspec.Struct, frozen=True):
     cmake_includes: tuple[tuple[str, Live], ...] = ()
     sources: tuple[tuple[str, Live], ...] = ()
     types: tuple[TypeName, ...] = ()
+    widths: tuple[tuple[str, int], ...] = ()  # names for the width of a warp, with the lines that use them
+    votes: tuple[str, ...] = ()  # votes that the file calls, and what it asks for its lane
     skipped_includes: tuple[str, ...] = ()  # of includes, those that the AMD build does not read
 
 
@@ -121,6 +123,8 @@ def survey(parsed: Parsed) -> Survey:
         kernel_features.of_functions(parsed, tuple(_functions(found, parsed))[:MAX_ENTRIES]) if isinstance(found, Captured) else (),
         tuple(launched(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
         types=tuple(type_names(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
+        widths=survey_widths.mentions(parsed.facts),
+        votes=survey_widths.votes(parsed.facts),
         skipped_includes=_skipped_includes(parsed),
     )
 

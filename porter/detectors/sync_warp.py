@@ -11,8 +11,9 @@ from porter.flow.env import Env
 from porter.flow.event import Event, Guard
 from porter.flow.expr import Expr, walk
 from porter.flow.program import Program, program_of
-from porter.flow.roles import Uses, survey
+from porter.flow.roles import survey
 from porter.flow.tails import tails
+from porter.flow.use import Uses
 from porter.flow.values import WARP
 from porter.model import Confidence, Hit
 from porter.parse import Parsed

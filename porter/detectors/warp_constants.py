@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
 from porter.flow.names import WIDTH_NAME
 from porter.flow.program import Evaluator, Program, program_of
-from porter.flow.roles import Use, survey
+from porter.flow.roles import survey
 from porter.flow.unit import Definition
+from porter.flow.use import Use
 from porter.flow.values import WARP, WAVE
 from porter.flow.warps import related, verdicts
+from porter.link import Index
 from porter.model import Confidence, Hit, Live, Related
 from porter.parse import Parsed
 from porter.parse.guards import SourceGuards
 
 KINDS = ("cuda", "cxx")
+MOST_PLACES = 400  # of other files that a definition lists
 DEDUCED = frozenset({"std::min", "std::max", "std::clamp", "std::swap", "printf"})
 CONSTANT_NAMES = frozenset({"warpSize", "CUB_WARP_THREADS", "CUB_PTX_WARP_THREADS"})
 
@@ -52,8 +57,11 @@ def _definitions(program: Program, config: Config) -> Iterator[Hit]:
             continue
         states = {judged.get(owner, "") for owner, _ in uses}
         breaks = states & {"broken", "mixed", "narrow"} or (wide and not states) or name in checked
-        if value.kind == "const" and value.num == WARP and config.wave64_targets and breaks:
-            yield _fixed(live[0], uses, config.wave64_targets, path, bool(states))
+        if value.kind == "const" and value.num == WARP and config.wave64_targets:
+            others = program.index.uses_of_width(name, path) if wide and isinstance(program.index, Index) else ()
+            if breaks or others:
+                sure = Confidence.HIGH if breaks and states else _confidence(program, others)
+                yield _fixed(live[0], uses, others, Hit("warp-size-constant", live[0].span, "", name, confidence=sure), path, config)
 
 
 def _for_amd(program: Program, live: list[Definition]) -> bool:
@@ -106,15 +114,23 @@ def _sixty_four(name: str, definition: Definition, config: Config) -> Hit:
     return Hit("warp-size-constant-64", definition.span, message, name, confidence=sure, targets=narrow or None)
 
 
-def _fixed(definition: Definition, uses: list[tuple[int, Use]], targets: tuple[str, ...], path: str, used: bool) -> Hit:
+def _fixed(
+    definition: Definition, uses: list[tuple[int, Use]], others: tuple[tuple[str, int], ...], hit: Hit, path: str, config: Config
+) -> Hit:
+    """The finding with its message and its places: the uses in this file, and those in others."""
     places = [(use, f"{use.role} from {definition.name}") for _, use in uses]
     lines = len({use.expr.line for use, _ in places})
     message = f"{definition.name} is 32" + (f", used in {lines} lines of this file" if lines else "")
-    sure = Confidence.HIGH if used else Confidence.LOW  # what other files do with it is found there
-    return Hit(
-        "warp-size-constant", definition.span, message, definition.name, confidence=sure, targets=targets,
-        related=related(places, path, definition.span.line),
-    )  # fmt: skip
+    message += f", in {len(others)} lines of {len({place for place, _ in others})} other files" if others else ""
+    elsewhere = tuple(Related(place, line, f"uses {definition.name}") for place, line in others[:MOST_PLACES])
+    listed = (*related(places, path, definition.span.line), *elsewhere)
+    return msgspec.structs.replace(hit, message=message, targets=config.wave64_targets, related=listed)
+
+
+def _confidence(program: Program, others: tuple[tuple[str, int], ...]) -> Confidence:
+    """Medium where a file that uses a constant votes or asks for its lane, else low: what such files do is found there."""
+    votes = isinstance(program.index, Index) and any(program.index.votes_in(place) for place in {place for place, _ in others})
+    return Confidence.MEDIUM if votes else Confidence.LOW
 
 
 def _users(program: Program) -> dict[str, list[tuple[int, Use]]]:
@@ -136,7 +152,7 @@ def _mentions(expr: Expr | None) -> Expr | None:
 
 
 def _not_constant(env: Env) -> Iterator[Hit]:
-    if "warpSize" in env.decls or "warpSize" in env.params or "warpSize" in env.unit.constants:
+    if env.redefines("warpSize"):
         return
     host = env.function.side == "host"
     for event in env.function.events:
@@ -181,7 +197,7 @@ def _file_level(program: Program) -> Iterator[Hit]:
     path = program.unit.parsed.file.path
     for test in program.unit.tests:
         found = _mentions(test)
-        if found is not None and found.op == "warpSize":
+        if found is not None and found.op == "warpSize" and not program.redefines("warpSize"):
             yield Hit(
                 "warpsize-in-preprocessor", found.span, "#if reads warpSize, which no macro is", "warpSize", confidence=Confidence.HIGH
             )
@@ -194,5 +210,5 @@ def _file_level(program: Program) -> Iterator[Hit]:
             )  # fmt: skip
     for condition in program.unit.asserts:
         found = _mentions(condition)
-        if found is not None:
+        if found is not None and not (found.op == "warpSize" and program.redefines("warpSize")):
             yield Hit("warpsize-not-constant", found.span, "warpSize in a static_assert", "file", confidence=Confidence.HIGH)

@@ -9,8 +9,8 @@ import msgspec
 
 from porter.config import Config
 from porter.flow.program import Program, program_of
-from porter.flow.roles import Use
 from porter.flow.tails import tails
+from porter.flow.use import Use
 from porter.flow.warps import Break, Verdict, definitions, places, related, verdicts
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
@@ -112,7 +112,8 @@ def _why(verdict: Verdict) -> str:
 def _mixed(verdict: Verdict, targets: tuple[str, ...]) -> Hit:
     function = verdict.uses.env.function
     here, there = verdict.fixed[0], (verdict.hardware or verdict.others)[0]
-    message = f"{function.name} takes a warp for 32 lanes here and for the device's width in line {there.expr.line}"
+    who = "" if verdict.hardware else "code that it works with takes it "
+    message = f"{function.name} takes a warp for 32 lanes here, and {who}for the device's width in line {there.expr.line}"
     return Hit("warpsize-mixed-with-32", here.expr.span, message, function.name, confidence=Confidence.HIGH, targets=targets)
 
 

@@ -12,7 +12,8 @@ from porter.flow.expr import Expr, walk
 from porter.flow.launches import Launch, launches_of
 from porter.flow.names import WIDTH_NAME
 from porter.flow.program import Program, program_of
-from porter.flow.roles import Uses, closure, survey
+from porter.flow.roles import closure, survey
+from porter.flow.use import Uses
 from porter.flow.values import WARP, WAVE
 from porter.flow.warps import breaks_of, hardware_uses, verdicts, width_symbols
 from porter.link import Index

@@ -12,7 +12,8 @@ from porter.flow.cub import default_width
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
 from porter.flow.program import Evaluator, Program, program_of
-from porter.flow.roles import Uses, survey
+from porter.flow.roles import survey
+from porter.flow.use import Uses
 from porter.flow.values import WARP, WAVE
 from porter.flow.warps import fixed_uses, related
 from porter.model import Confidence, Hit

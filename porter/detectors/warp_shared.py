@@ -9,8 +9,9 @@ from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
 from porter.flow.program import program_of
-from porter.flow.roles import Use, survey
-from porter.flow.values import HARDWARE, WARP
+from porter.flow.roles import survey
+from porter.flow.use import Use
+from porter.flow.values import HARDWARE, WARP, WAVE
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
@@ -31,9 +32,10 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         for use in uses.of("shared_index"):
             if use.value.kind != "lane" or use.width != HARDWARE or not use.value.proven or use.expr.line in seen:
                 continue
-            if _room(env, use) == WARP and not _bounded(env, use):
+            room = _room(env, use)
+            if room and not _bounded(env, use):
                 seen.add(use.expr.line)
-                message = f"{use.flavour}[32] is indexed by a lane up to 63 in {env.function.name}"
+                message = f"{use.flavour}[{room}] is indexed by a lane up to 63 in {env.function.name}"
                 yield Hit(
                     "shared-array-32-by-lane", use.expr.span, message, env.function.name, confidence=Confidence.MEDIUM,
                     targets=config.wave64_targets,
@@ -41,12 +43,14 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
 
 
 def _room(env: Env, use: Use) -> int:
-    """How many elements a one-dimensional array has, 0 for unknown."""
+    """How many elements a one-dimensional array has that has one for a warp of 1024 threads, on wide waves; 0 for any other array."""
     decl = env.declaration(use.expr.args[0])
     if decl is None or len(decl.extents) != 1:
         return 0
     size = env.value(decl.extents[0])
-    return size.num or 0 if size.kind == "const" else 0
+    if size.kind == "warps":
+        return size.num or 0 if size.proven and (size.num or 0) < WAVE else 0
+    return WARP if size.kind == "const" and size.num == WARP else 0
 
 
 def _bounded(env: Env, use: Use) -> bool:

@@ -12,7 +12,8 @@ from porter.flow.expr import Expr, walk
 from porter.flow.intrinsics import BIT_COUNTS
 from porter.flow.names import BALLOTS
 from porter.flow.program import program_of
-from porter.flow.roles import Use, Uses, survey
+from porter.flow.roles import survey
+from porter.flow.use import Use, Uses
 from porter.flow.values import Value
 from porter.model import Confidence, Hit
 from porter.parse import Parsed

@@ -15,7 +15,7 @@ def default_width(env: Env, part: Expr) -> str:
         return ""
     pieces = part.op.split("::")
     name = next((piece for piece in pieces if piece in WIDTH_PLACE), "")
-    if not name or not (pieces[0] in ("cub", "hipcub") or pieces[0] == name):
+    if not name or not (pieces[0].endswith("cub") or pieces[0] == name):  # bnb_cub is an alias of cub or hipcub
         return ""
     place = WIDTH_PLACE[name]
     width = env.value(part.targs[place]) if len(part.targs) > place else None

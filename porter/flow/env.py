@@ -166,7 +166,7 @@ class Env:
             return Value("block_size", via=text[-1])
         if text.startswith(("blockIdx.", "gridDim.")):
             return Value("block")
-        if text in HARDWARE_NAMES and text not in self.unit.constants and text not in self.decls:
+        if text in HARDWARE_NAMES and not self.redefines(text):
             return Value("hw", 0, via=text)
         decl = self.declaration(expr)
         key = (text, decl.line if decl is not None else 0)
@@ -182,6 +182,11 @@ class Env:
             self._busy.discard(text)
         self._names[key] = known
         return known
+
+    def redefines(self, name: str) -> bool:
+        """True where the project has its own meaning for a name of the device's width, such as a constant called warpSize."""
+        here = name in self.decls or name in self.params or name in self.templates
+        return here or self.program.redefines(name) or (self.outer is not None and self.outer.redefines(name))
 
     def _resolve(self, expr: Expr, decl: Event | None, depth: int) -> Value:
         text = expr.op

@@ -88,6 +88,15 @@ class Program:
         """The environment of what stands outside functions."""
         return Evaluator(self.unit, self)
 
+    def redefines(self, name: str) -> bool:
+        """True where the file, or one that it includes, defines a constant or variable of that name."""
+        if name in self.unit.constants:
+            return True
+        if not isinstance(self.index, Index) or name not in self.index.constants:
+            return False
+        around = self.index.reach(self.unit.parsed.file.path)
+        return any(path in around and one.live is not Live.NO for path, one in self.index.constants[name])
+
     def builtin(self, call: Expr) -> Expr | None:
         """The call of a builtin that a call of another file's wrapper stands for; None for any other call."""
         key = id(call)

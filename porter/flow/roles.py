@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from porter.flow.cub import default_width
 from porter.flow.env import Env
-from porter.flow.event import Event, Loop
-from porter.flow.expr import Expr
+from porter.flow.event import Event
+from porter.flow.expr import Expr, walk
 from porter.flow.intrinsics import BARRIERS, BIT_COUNTS, FRAGMENTS, MATRIX, SHUFFLES, VOTES
-from porter.flow.loops import doubles, halves, loop_start, steps
 from porter.flow.members import keeps_lane
 from porter.flow.names import LANE_NAME, WARP_NAME, WIDTH_NAME
 from porter.flow.program import Program
+from porter.flow.strides import loop_uses, loops_of
+from porter.flow.use import Use, Uses
 from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
 
+LOG_WARP = 5
 DOUBTFUL = "grid"  # the flavour of uses that only other uses of the function explain
-
-
-class Use(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One use. ``role`` is lane, warp, warps, shuffle, vote, syncwarp, halving, stride, tail, magic, shared, shared_index, hardware,
-    shape, bits, shift, compare or cub; ``flavour`` is the sort within it (idx, up, down, xor, ballot, any …).
-    """
-
-    role: str
-    expr: Expr
-    event: Event
-    value: Value
-    flavour: str = ""
-    width: int = UNKNOWN_WIDTH
-    parent: Expr | None = None
-    loop: Loop | None = None
-
-
-class Uses(msgspec.Struct, frozen=True, eq=False):
-    """All uses of one function, with the names of what it calls."""
-
-    env: Env
-    found: tuple[Use, ...]
-    calls: frozenset[str]
-
-    @property
-    def is_amd(self) -> bool:
-        """True for code that calls builtins of AMD's compiler: it was written for its width."""
-        return any(name.startswith(("__builtin_amdgcn_", "__ockl_", "__ocml_")) for name in self.calls)
-
-    def of(self, *roles: str) -> list[Use]:
-        """The uses with one of these roles, in source order, without those that an AMD build never compiles."""
-        return [use for use in self.found if use.role in roles and self.env.live(use.expr.line)]
 
 
 def uses_of(env: Env) -> Uses:
@@ -64,8 +32,8 @@ def uses_of(env: Env) -> Uses:
                 _scan(env, event, root, found, calls)
         if event.kind == "asm" and event.value is not None and FRAGMENTS.search(event.op):
             found.append(Use("fragment", event.value, event, Value("other"), "inline PTX"))
-    for loop in _loops(env):
-        _loop(env, loop, found)
+    for loop in loops_of(env):
+        loop_uses(env, loop, found)
     if not any(use.role == "lane" and use.value.proven and use.flavour != DOUBTFUL for use in found):
         found = [use for use in found if use.flavour != DOUBTFUL]  # an index of the grid cut by 32: words and bits, as far as anyone says
     found = [use for use in found if use.flavour != DOUBTFUL or use.role == "warp"]
@@ -134,8 +102,29 @@ def _binary(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list
         found.append(Use(value.kind, expr, event, value, DOUBTFUL if doubtful else "", value.width, parent))
     elif op == "<<" and value.kind == "mask" and value.via == "lane-shift":
         found.append(Use("shift", expr, event, value, width=value.width, parent=parent))
+    elif op in ("*", "<<", "+") and _spans(env, expr):
+        found.append(Use("mention", expr, event, value, width=WARP, parent=parent))
     elif op in ("<", "<=", "==", "!=", ">", ">="):
         _comparison(env, event, expr, found)
+
+
+def _spans(env: Env, expr: Expr) -> bool:
+    """True for the first thread of a warp of 32, warp * 32 or warp << 5, and for warps counted over blocks, n / 32 * block + warp."""
+    a, b = (env.value(arg) for arg in expr.args)
+    if expr.op == "+":
+        pairs = ((a, expr.args[1]), (b, expr.args[0]))
+        return any(x.kind == "warp" and x.width == WARP and any(_by_width(env, part) for part in walk(other)) for x, other in pairs)
+    if expr.op == "<<":
+        return a.kind == "warp" and a.width == WARP and b.kind == "const" and b.num == LOG_WARP
+    return any(x.kind == "warp" and x.width == WARP and y.kind == "const" and y.num == WARP for x, y in ((a, b), (b, a)))
+
+
+def _by_width(env: Env, part: Expr) -> bool:
+    """True for something divided by 32."""
+    if part.kind != "binary" or part.op != "/":
+        return False
+    by = env.value(part.args[1])
+    return by.is_width and by.as_width == WARP
 
 
 def _meant(event: Event, parent: Expr | None) -> bool:
@@ -206,45 +195,13 @@ def _index(env: Env, event: Event, expr: Expr, found: list[Use]) -> None:
 def _shared(env: Env, event: Event, found: list[Use]) -> None:
     for extent in event.extents:
         value = env.value(extent)
-        if value.kind in ("hw", "hw_part", "named_width") or value.kind == "warps" or (value.kind == "const" and value.num == WARP):
+        if (
+            value.kind in ("hw", "hw_part", "named_width")
+            or value.kind == "warps"
+            or (value.kind == "const" and value.num == WARP)
+            or _by_width(env, extent)
+        ):
             found.append(Use("shared", extent, event, value, event.name, value.as_width))
-
-
-def _loops(env: Env) -> list[Loop]:
-    """The loops of a function that hold anything, each once, in source order."""
-    seen: dict[int, Loop] = {}
-    for event in env.function.events:
-        for loop in event.loops:
-            seen.setdefault(id(loop), loop)
-    return list(seen.values())
-
-
-def _loop(env: Env, loop: Loop, found: list[Use]) -> None:
-    """What a loop is to a warp: a stride over its lanes, or the steps of a reduction or scan over shuffles."""
-    op, operand = steps(loop)
-    if loop.step is None or operand is None:
-        return
-    start = loop_start(env, loop)
-    inside = [use for use in found if use.role == "shuffle" and use.loop is loop]
-    event = Event("loop", loop.line, span=loop.step.span)
-    if op == "+=":
-        by = env.value(operand)
-        if start.kind in ("lane", "lane_ref", "warp") and (by.is_width or by.kind == "warps"):
-            width = by.as_width if by.is_width else by.width
-            found.append(
-                Use("stride", operand, event, start.but(symbols=(*start.symbols, *by.symbols)), start.kind, width, loop.step, loop)
-            )
-    elif inside and halves(loop):
-        if start.kind == "const" and start.num == WARP // 2:
-            found.append(Use("halving", loop.start or operand, event, start, "down", WARP, loop.step, loop))
-        elif start.kind in ("hw_part", "hw"):
-            found.append(Use("halving", loop.start or operand, event, start, "down", HARDWARE, loop.step, loop))
-    elif inside and doubles(loop) and loop.condition is not None and loop.condition.kind == "binary":
-        limit = env.value(loop.condition.args[1])
-        if limit.kind == "const" and limit.num in (WARP, WARP // 2, WARP - 1):
-            found.append(Use("halving", loop.condition.args[1], event, limit, "up", WARP, loop.condition, loop))
-        elif limit.kind in ("hw", "hw_part"):
-            found.append(Use("halving", loop.condition.args[1], event, limit, "up", HARDWARE, loop.condition, loop))
 
 
 def lane_like(value: Value) -> bool:

@@ -33,6 +33,9 @@ def _is_step(env: Env, event: Event) -> bool:
     if event.kind != "assign" or event.target is None or event.value is None or event.target.kind != "index":
         return False
     owner = event.target.args[0].op
+    decl = env.declaration(event.target.args[0]) if owner in env.decls else None
+    if decl is not None and decl.extents and "__shared__" not in decl.type:
+        return False  # an array of one thread
     for part in walk(event.value):
         if part.kind != "index" or part.args[0].op != owner or len(part.args) < 2 or part.args[1].kind != "binary":
             continue

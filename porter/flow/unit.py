@@ -16,6 +16,7 @@ from porter.flow.event import Function, Parameter
 from porter.flow.expr import Expr, Origin, build
 from porter.flow.fragments import joined, language, parse, parse_expression
 from porter.flow.function import Reader
+from porter.flow.parameters import parameters, templates
 from porter.model import Span
 from porter.parse import Parsed
 from porter.parse.cuda_facts import Captured
@@ -108,9 +109,17 @@ def _make(parsed: Parsed, specifiers: Mapping[str, str]) -> Unit:
     for node in captures.get("declaration", ()):
         _declared(node, at, constants)
     tests = tuple(build(found, at) for node in captures.get("test", ()) if (found := node.child_by_field_name("condition")) is not None)
-    asserts = tuple(build(found, at) for node in captures.get("assert", ()) if (found := node.child_by_field_name("condition")) is not None)
+    asserts = tuple(found for node in captures.get("assert", ()) if (found := _assert(node, at)) is not None)
     ordered = {name: tuple(sorted(found, key=lambda d: d.span)) for name, found in constants.items()}
     return Unit(parsed, tuple(functions), ordered, tests, asserts, aliases, fields_of(captures.get("declaration", ()), at), _types(parsed))
+
+
+def _assert(node: Any, at: Origin) -> Expr | None:
+    """The condition of a static_assert; None where a template gives the name warpSize a meaning of its own."""
+    found = node.child_by_field_name("condition")
+    if found is None or any(param.name == "warpSize" for param in templates(node, at)):
+        return None
+    return build(found, at)
 
 
 def _types(parsed: Parsed) -> dict[str, tuple[tuple[str, int], ...]]:
@@ -152,7 +161,7 @@ def _with_lambdas(node: Any, at: Origin, specifiers: Mapping[str, str]) -> list[
     body = node.child_by_field_name("body")
     for one in device_lambdas(body, at.data):
         declarator, inner = one.child_by_field_name("declarator"), one.child_by_field_name("body")
-        params = _parameters(declarator.child_by_field_name("parameters") if declarator is not None else None, at)
+        params = parameters(declarator.child_by_field_name("parameters") if declarator is not None else None, at)
         name = f"{outer.name}'s lambda"
         made.append(Function(name, "device", _span(one), params, events=Reader(at).read(inner), owner=outer.owner, outer=outer))
     return made
@@ -177,14 +186,13 @@ def _function(node: Any, at: Origin, specifiers: Mapping[str, str]) -> Function 
     for child in node.children:
         if child.type == "launch_bounds":
             bounds = tuple(build(part, at) for part in child.named_children if part.type != "comment")
-    template = node.parent if node.parent is not None and node.parent.type == "template_declaration" else None
     called = at.text(name) if name is not None else ""
     return Function(
         last_name(called),
         _side(before(at.data, node.start_byte) + head, source, specifiers),
         _span(node),
-        _parameters(params, at),
-        _parameters(template.child_by_field_name("parameters"), at) if template is not None else (),
+        parameters(params, at),
+        templates(node, at),
         bounds,
         "" if b"\n#" in head else type_of(node, at),  # a head in several versions has no one type
         Reader(at).read(body, node),
@@ -216,25 +224,6 @@ def _side(head: bytes, source: bytes, specifiers: Mapping[str, str]) -> str:
         return "both" if host else "device"
     on_gpu = re.search(rb"\bthreadIdx\b|__shfl|__ballot|__syncthreads|__syncwarp|__activemask", source)
     return "device" if on_gpu and b"<<<" not in source and b".warpSize" not in source else "host"
-
-
-def _parameters(node: Any, at: Origin) -> tuple[Parameter, ...]:
-    if node is None:
-        return ()
-    found = []
-    for child in node.named_children:
-        if not child.type.endswith("parameter_declaration"):
-            continue
-        default = child.child_by_field_name("default_value")
-        declarator = child.child_by_field_name("declarator")
-        kind = type_of(child, at)
-        while declarator is not None and declarator.type not in ("identifier", "type_identifier"):
-            kind += {"pointer_declarator": "*", "array_declarator": "*", "reference_declarator": "&"}.get(declarator.type, "")
-            inner = declarator.child_by_field_name("declarator")
-            declarator = inner if inner is not None else (declarator.named_children[0] if declarator.named_child_count else None)
-        name = at.text(declarator) if declarator is not None else at.text(child) if child.type == "type_parameter_declaration" else ""
-        found.append(Parameter(name, kind, build(default, at) if default is not None else None))
-    return tuple(found)
 
 
 def _macro(node: Any, at: Origin) -> Function | None:

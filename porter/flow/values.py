@@ -122,6 +122,8 @@ def _with_hardware(op: str, a: Value, b: Value) -> Value | None:
         return Value("hw_scaled", symbols=_join(a, b))
     if a.kind == "hw_part":
         return a
+    if b.kind in ("hw", "named_width") and a.kind == "const" and op == "/" and a.num is not None and not b.num:
+        return Value("warps", a.num // WAVE, HARDWARE, symbols=_join(a, b), proven=b.kind == "hw")  # how many it is on wide waves
     if b.kind in ("hw", "named_width") and a.kind == "const" and op == "*":
         return Value("hw_scaled", symbols=_join(a, b))
     return None

@@ -8,7 +8,8 @@ from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
 from porter.flow.loops import doubles, halves, steps
 from porter.flow.program import Program
-from porter.flow.roles import Use, Uses, closure, survey
+from porter.flow.roles import closure, survey
+from porter.flow.use import Use, Uses
 from porter.flow.values import HARDWARE, LANES, OTHER, UNKNOWN_WIDTH, WARP
 from porter.model import Related
 
