@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from porter.config import Config
-from porter.model import Fact, Hit, Live, Problem, Span
+from porter.model import Confidence, Fact, Hit, Live, Problem, Span
 from porter.parse import Parsed
 from porter.rules import RuleSet
 
 GLOB_CHARS = frozenset("*?[")
 GLOB_LETTERS = 3  # leading plain characters of a glob by which it is filed
+TEST_PATH = re.compile(r"(^|/)(tests?|testing|testdata|test_data)/|(^|/)(test_[^/]*|[^/]*_test)\.(py|ya?ml|json)\Z")
+TEST_KINDS = frozenset(("yaml", "json", "python"))
 GLOB_START = re.compile(r"[^*?[]{1,3}")
 
 
@@ -127,7 +129,18 @@ def detect(
             except Exception as error:  # a detector's crash must cost one detector on one file, and be seen
                 what = f"detector {detector.name} failed: {type(error).__name__}: {str(error)[:200]}"
                 problems.append(Problem("detect", parsed.file.path, 0, what))
+    if _is_test_data(parsed):
+        hits = [msgspec.structs.replace(hit, confidence=Confidence.LOW) if _is_setting(hit, parsed) else hit for hit in hits]
     return list(dict.fromkeys(hits)), problems
+
+
+def _is_test_data(parsed: Parsed) -> bool:
+    return parsed.file.kind in TEST_KINDS and TEST_PATH.search(parsed.file.path) is not None
+
+
+def _is_setting(hit: Hit, parsed: Parsed) -> bool:
+    """Whether a test file only names the thing: a manifest that tests compare with, an argument or a string of Python."""
+    return hit.confidence is None and (parsed.file.kind != "python" or hit.fact_kind in ("py_arg", "py_string"))
 
 
 def _unknown(rule: str, detector: Detector, parsed: Parsed) -> Problem:

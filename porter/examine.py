@@ -80,6 +80,7 @@ class Auditor:
         headers = {glob.split("*")[0] for rule in ruleset.rules.values() for glob in rule.match.get("include", ())}
         self.include_words = tuple(sorted(name.encode() for name in headers if len(name) > 3))
         self.aliases = _aliases(self.index)
+        self.insights = frozenset(rule.id for rule in ruleset.rules.values() if rule.is_insight)
         self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
 
     def load(self, entry: Entry) -> SourceFile | Problem:
@@ -146,7 +147,7 @@ class Auditor:
         if source.sibling or source.path in self.index.unbuilt:
             hits = [msgspec.structs.replace(hit, live=Live.NO) for hit in hits]
         else:
-            hits = unread.explained(parsed, hits)
+            hits = unread.explained(parsed, hits, self.insights)
         hipified, more = self._hipify(source, parsed)
         return Examined(
             source.path, source.kind, source.origin, lines, parsed.coverage, tuple(hits),

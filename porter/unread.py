@@ -9,7 +9,8 @@ import msgspec
 
 from porter.detectors import arch_branches
 from porter.detectors.arch_branches import RECENT, Group
-from porter.model import Hit, Live
+from porter.model import Fact, Hit, Live
+from porter.other_devices import device_of
 from porter.parse import Parsed
 from porter.parse.cuda_build import AMD, NVIDIA, Pass, ambient
 from porter.parse.guards import SourceGuards, guards_of
@@ -20,8 +21,15 @@ NEVER = re.compile(r"\(?\s*0\s*\)?\Z")
 ALWAYS = re.compile(r"\(?\s*1\s*\)?\Z")
 
 
-def explained(parsed: Parsed, hits: Iterable[Hit]) -> list[Hit]:
-    """The hits, with ``unread`` set on those that the AMD build leaves out although no port says so."""
+def explained(parsed: Parsed, hits: Iterable[Hit], insights: frozenset[str] = frozenset()) -> list[Hit]:
+    """The hits, with ``unread`` set on those that the AMD build leaves out although no port says so; ``insights`` are ids of rules."""
+    hits = list(hits)
+    device = device_of(parsed.file.path, parsed.file.kind)
+    if device and not (parsed.file.kind == "requirements" and other_device(parsed.file.path)):
+        words = f"File of another device ({device})"
+        return [hit if hit.rule in insights else msgspec.structs.replace(hit, live=Live.NO, unread=words) for hit in hits]
+    if parsed.file.kind == "python-lock":
+        hits = _locked(parsed, hits, insights)
     hits = [_not_installed(parsed, hit) if hit.live is Live.NO else hit for hit in hits]
     dead = {hit.span.line for hit in hits if hit.live is Live.NO and parsed.live(hit.span.line) is Live.NO}
     if not dead or not isinstance(parsed.guards, SourceGuards):
@@ -29,8 +37,22 @@ def explained(parsed: Parsed, hits: Iterable[Hit]) -> list[Hit]:
     found = arch_branches.all_groups(parsed)
     guarded = {hit.span.line for hit in hits if hit.live is not Live.NO and GUARD_RULES.match(hit.rule)}
     with_nvidia = guards_of(parsed.file.data, parsed.file.path, RECENT)
-    words = {line: _words(parsed, line, found, guarded, with_nvidia) for line in dead}
-    return [msgspec.structs.replace(hit, unread=words[hit.span.line]) if words.get(hit.span.line) else hit for hit in hits]
+    reasons = {line: _words(parsed, line, found, guarded, with_nvidia) for line in dead}
+    return [msgspec.structs.replace(hit, unread=reasons[hit.span.line]) if reasons.get(hit.span.line) else hit for hit in hits]
+
+
+def _locked(parsed: Parsed, hits: list[Hit], insights: frozenset[str]) -> list[Hit]:
+    """Pins that a lock file holds only because of packages with a finding of their own: they go when those are replaced."""
+    needs = {fact.span: fact for fact in parsed.facts if fact.kind == "requirement"}
+    flagged = {needs[hit.span].name for hit in hits if hit.span in needs and hit.rule not in insights and hit.live is not Live.NO}
+    return [_goes_with(hit, needs.get(hit.span), flagged) if hit.rule not in insights else hit for hit in hits]
+
+
+def _goes_with(hit: Hit, need: Fact | None, flagged: set[str]) -> Hit:
+    chosen = [name for name in (need.detail.get("chosen", "") if need is not None else "").split(",") if name]
+    if need is None or not chosen or need.name in chosen or not set(chosen) <= flagged:
+        return hit
+    return msgspec.structs.replace(hit, live=Live.NO, unread=f"Comes with {' and '.join(chosen[:3])}, not chosen by the project")
 
 
 def _not_installed(parsed: Parsed, hit: Hit) -> Hit:

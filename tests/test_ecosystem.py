@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from porter import detect
 from porter.config import Config
 from porter.discover import discover
 from porter.examine import Auditor
+from porter.kinds import kind_of
+from porter.model import Confidence, SourceFile
+from porter.other_devices import device_of
+from porter.parse import parser_of
+from porter.pipeline import audit
 from porter.rules import load
 from porter.testing import ALL_TARGETS
 
@@ -116,3 +122,71 @@ def test_hidden_files_are_named_and_settings_are_read(tmp_path: Path) -> None:
     assert [(entry.path, entry.why) for entry in found.skipped] == [(".pre-commit-config.yaml", "hidden"), (".vscode", "hidden")]
     assert [entry.path for entry in found.entries] == [".env"]
     assert rules_in(".env", "NCCL_ALGO=Ring\n") == {"nccl-tuned-protocol": [1]}
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "device"),
+    [
+        ("docker/ascend/Dockerfile.a3", "docker", "ascend"),
+        ("docker/Dockerfile.cpu", "docker", "cpu"),
+        ("backends/gaudi/server/Makefile-fbgemm", "make", "gaudi"),
+        ("tests/end_to_end/tpu/run.sh", "shell", "tpu"),
+        ("src/worker/tpu_worker.py", "python", "tpu"),
+        ("docker/Dockerfile.cpu-gpu", "docker", ""),
+        ("src/neuron/model.py", "python", ""),
+        ("src/output/input.py", "python", ""),
+        ("docker/Dockerfile", "docker", ""),
+        ("cpu/kernels.py", "python", ""),
+        ("npu/kernel.cu", "cuda", ""),
+    ],
+)
+def test_files_of_other_devices(path: str, kind: str, device: str) -> None:
+    assert device_of(path, kind) == device
+
+
+def test_what_another_device_or_another_package_brings_is_no_work(tmp_path: Path) -> None:
+    (tmp_path / "ascend").mkdir()
+    (tmp_path / "ascend/Dockerfile").write_text("FROM ubuntu:22.04\nRUN pip install torch==2.8.0\n")
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "vllm"\nversion = "1"\n[project.optional-dependencies]\nall = ["vllm[x]"]\n'
+    )
+    lock = 'version = 1\n[[package]]\nname = "app"\nsource = { virtual = "." }\ndependencies = [{ name = "sglang" }, { name = "plain" }]\n'
+    lock += '[[package]]\nname = "sglang"\nversion = "0.5"\ndependencies = [{ name = "nvidia-cutlass-dsl" }]\n'
+    lock += '[[package]]\nname = "nvidia-cutlass-dsl"\nversion = "4.5"\n'
+    lock += '[[package]]\nname = "plain"\nversion = "1"\ndependencies = [{ name = "cupy-cuda12x" }]\n'
+    lock += '[[package]]\nname = "cupy-cuda12x"\nversion = "13"\n'
+    lock += '[[package]]\nname = "torch"\nversion = "2.8.0"\n[[package]]\nname = "torch"\nversion = "2.8.0+cu128"\n'
+    (tmp_path / "uv.lock").write_text(lock)
+    report = audit(tmp_path, Config(jobs=0))
+    assert [(f.rule, f.path) for f in report.findings] == [("sglang", "uv.lock"), ("cupy-cuda", "uv.lock"), ("torch", "uv.lock")]
+    assert report.findings[2].message.endswith("depends on torch (==2.8.0+cu128)")
+    ported = {f.rule: f.message for f in report.insights if f.category == "already-ported"}
+    assert "Comes with sglang" in ported["cutlass-dsl"]
+    assert "File of another device (ascend)" in ported["torch"]
+
+
+def test_what_tests_only_name_is_of_low_confidence() -> None:
+    manifest = "kind: Pod\nspec:\n  containers:\n    - resources:\n        limits:\n          nvidia.com/gpu: 1\n"
+    assert confidence_of("tests/expected/pod.yaml", manifest) == {"kubernetes-nvidia-gpu": Confidence.LOW}
+    assert confidence_of("deploy/pod.yaml", manifest) == {"kubernetes-nvidia-gpu": None}
+    text = 'def test():\n    assert props["gpu_name"] == "NVIDIA H100"\n'
+    assert "nvidia-device-name-test" not in rules_in("tests/test_a.py", text)
+    assert "nvidia-device-name-test" in rules_in("a.py", text)
+
+
+def test_a_stale_target_that_is_only_looked_for_does_no_harm() -> None:
+    assert rules_in("a.py", 'old = arch in ("gfx940", "gfx942")\n') == {}
+    assert rules_in("a.py", 'import os\nos.environ["PYTORCH_ROCM_ARCH"] = "gfx940"\n') == {"gfx940-target": [2]}
+
+
+def test_nvlink_settings_that_are_switched_off() -> None:
+    assert rules_in("a.sh", "export NCCL_NVLS_ENABLE=1\nexport NCCL_NVLS_ENABLE=0\n") == {"nccl-nvlink-variables": [1]}
+
+
+def confidence_of(name: str, text: str) -> dict[str, Confidence | None]:
+    kind = kind_of(name) or ""
+    parse = parser_of(kind)
+    assert parse is not None
+    own = auditor()
+    hits, _ = detect.detect(parse(SourceFile(name, kind, text.encode())), own.index, own.config, own.matcher, own.detectors)
+    return {hit.rule: hit.confidence for hit in hits}

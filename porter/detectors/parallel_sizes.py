@@ -20,6 +20,7 @@ SIZE_NAME = re.compile(r"(tensor_parallel_size|tensor_model_parallel_size|expert
 SIZE_KEY = re.compile(r"(?:^|\.)(tensor_?[pP]arallel_?[sS]ize|tensor_model_parallel_size|tensor-parallel-size)=(\d{1,4})\Z")
 RACK_FLAG = re.compile(r"--(?:enable-mnnvl|enable-nvlink-sharp|enable-nccl-nvls|use-mnnvl|mnnvl)\b")
 RACK_VARIABLES = ("NCCL_MNNVL_ENABLE", "MC_FORCE_MNNVL", "SGLANG_USE_MNNVL", "NVIDIA_IMEX_CHANNELS")
+NVLINK_VARIABLE = re.compile(r"NCCL_(?:NVLS|MNNVL|COLLNET|SHARP|NVB|P2P_NVL)_\w+\Z|SHARP_\w+\Z")
 RACK_KEY = re.compile(
     r"(?:^|\.)kind=ComputeDomain\Z|(?:^|\.)nvidia\.com/gpu\.clique|(?:^|\.)computeDomain(?:Name)?[.=]|deviceClassName=compute-domain"
 )
@@ -42,6 +43,8 @@ def _hits(fact: Fact) -> Iterator[Hit]:
             "tensor-parallel-over-node", fact.span, f"{name} is {size}, a node has {NODE} GPUs", f"{name}={size}",
             "tensor-parallel-over-node", live=fact.live,
         )  # fmt: skip
+    if fact.kind == "env_var" and NVLINK_VARIABLE.match(fact.name) and fact.name not in RACK_VARIABLES and not _is_off(fact):
+        yield Hit("nccl-nvlink-variables", fact.span, f"sets or reads {fact.name}", fact.name, "nccl-nvlink-variables", live=fact.live)
     if words := _rack(fact):
         yield Hit("nvlink-domain-assumption", fact.span, words, words, "nvlink-domain-assumption", live=fact.live)
 
@@ -61,8 +64,13 @@ def _size(fact: Fact) -> tuple[str, int]:
 def _rack(fact: Fact) -> str:
     if fact.kind == "command_flag" and (found := RACK_FLAG.search(fact.name)):
         return f"passes {found[0]}"
-    if fact.kind == "env_var" and fact.name in RACK_VARIABLES and fact.detail.get("value", "1") not in ("0", "", "void"):
+    if fact.kind == "env_var" and fact.name in RACK_VARIABLES and not _is_off(fact):
         return f"sets {fact.name}"
     if fact.kind == "manifest_key" and (found := RACK_KEY.search(fact.name)):
         return f"asks for {found[0].lstrip('.')}"
     return ""
+
+
+def _is_off(fact: Fact) -> bool:
+    """Whether a variable switches the thing off: then nothing is lost without it."""
+    return fact.detail.get("value", "1").strip("'\" ").lower() in ("0", "", "false", "void")

@@ -95,7 +95,7 @@ def _tagged(needs: list[Fact]) -> Iterator[Hit]:
     """Pins of a CUDA build by local version or wheel URL, and NVIDIA's own Apex repository."""
     for fact in needs:
         said = _said(fact)
-        if CUDA_TAG.search(said):
+        if CUDA_TAG.search(said) and fact.name not in SAME_NAME_BUILDS:  # those have a rule that asks for the other index anyway
             yield Hit("cuda-local-version", fact.span, _depends(fact), fact.name, "cuda-local-version", live=fact.live, fact_kind=fact.kind)
         if fact.name == "apex" and APEX_URL.search(said):
             yield Hit("apex-repository", fact.span, "installs apex from NVIDIA's repository", "apex", live=fact.live)

@@ -43,6 +43,8 @@ def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
 def _refusals(file: File) -> Iterator[Hit]:
     """Leaving under a test for AMD, or for want of CUDA; a test for both vendors, or for a third one, is neither."""
     for node, test in file.guards.refusals if file.guards is not None else ():
+        if node.type == "assert_statement" and file.is_test:
+            continue  # what a test expects of its own stand-ins is no refusal
         text = " ".join(file.source.text(test).split())
         amd = any(word in text.lower() for word in ("hip", "rocm", "amd"))
         nvidia = any(word in text.lower() for word in ("cuda", "nvidia"))

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from porter.config import Config
-from porter.model import Hit
+from porter.detectors.python_scope import file_of
+from porter.model import Fact, Hit
 from porter.parse import MODULE_OF_KIND, Parsed
 
 KINDS = tuple(kind for kind in MODULE_OF_KIND if kind not in ("ptx", "binary"))
@@ -30,6 +31,12 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
             found = STALE.search(fact.detail.get("value", "")) if LIST_NAMES.match(fact.name) else None
         else:
             continue
-        if found and fact.span.line not in lines:
+        if found and fact.span.line not in lines and not _compares(parsed, fact):
             lines.add(fact.span.line)
             yield Hit(RULE, fact.span, f"builds for {found[0]}", found[0], RULE, live=fact.live)
+
+
+def _compares(parsed: Parsed, fact: Fact) -> bool:
+    """Whether Python only looks for the name: a test that never comes true any more does no harm."""
+    file = file_of(parsed) if fact.kind == "py_string" else None
+    return file is not None and any(node.type in ("comparison_operator", "generator_expression") for node in file.path(fact)[-4:])

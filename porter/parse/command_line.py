@@ -17,6 +17,7 @@ from porter.parse.shell_words import Word, assignment, names
 
 MAX_FLAGS = 300
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9_-]{1,24}")
+_OPERATOR = re.compile(r"\$\{\w+[^}\w]")
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _WITH_SUBCOMMAND = names(
     "docker podman nerdctl nvidia-smi nsys ncu vllm sglang helm kubectl dcgmi git amd-smi rocm-smi nvidia-ctk ray trtllm-serve "
@@ -51,7 +52,12 @@ class Invocation:
         """The text with the variables whose values are known put in, one level deep."""
         if "$" not in text:
             return text
-        return _VARIABLE.sub(lambda match: self.variables.get(match[1]) or match[0], text)[:2_000]
+        return _VARIABLE.sub(lambda match: self._value(match[1]) or match[0], text)[:2_000]
+
+    def _value(self, name: str) -> str:
+        """A variable's value where it is plain text: what a command or an operator computes says less than the variable's name."""
+        value = self.variables.get(name, "")
+        return "" if "$(" in value or "`" in value or _OPERATOR.search(value) else value
 
 
 Reader = Callable[[Sheet, Invocation], None]

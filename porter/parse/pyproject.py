@@ -64,6 +64,9 @@ def _pyproject(sheet: Sheet, data: dict[str, Any], places: TomlPlaces) -> None:
     pixi = _table(tool, "pixi")
     _keyed(sheet, places, _table(pixi, "pypi-dependencies"), "tool.pixi.pypi-dependencies")
     _keyed(sheet, places, _table(pixi, "dependencies"), "tool.pixi.dependencies", kind="conda_package")
+    own = _normal(str(project.get("name", "")))
+    # An extra that names others of the same project (`pkg[all]`) is no dependency.
+    sheet.parsed.facts = [fact for fact in sheet.parsed.facts if fact.kind != "requirement" or fact.name != own]
 
 
 def _scikit_build(sheet: Sheet, places: TomlPlaces, cmake: dict[str, Any]) -> None:
