@@ -31,7 +31,7 @@ def verified(root: Path, compiler: Compiler, **texts: str) -> Verification:
     root.mkdir(exist_ok=True)
     for name, text in texts.items():
         (root / f"{name}.cu").write_text(text)
-    return run.verify(run.Request(root, (TARGET,), jobs=1, timeout=20), [compiler], lambda _: ())
+    return run.verify(run.Request(root, (TARGET,), jobs=1, timeout=60), [compiler], lambda _: ())
 
 
 def only(done: Verification) -> FileResult:
@@ -106,19 +106,57 @@ def need_hipcc() -> Compiler:
 
 
 @pytest.mark.needs_tool
-def test_a_real_hipcc_links_and_quotes_no_file(tmp_path: Path) -> None:
-    compiler = need_hipcc()
-    leak = '__global__ void k(int* p) { p[0] = 1; asm(".include \\"/etc/passwd\\""); }\n'
-    root = tmp_path / "p"
-    root.mkdir()
-    (root / "good.cu").write_text(KERNEL)
-    (root / "leak.cu").write_text(leak)
-    done = run.verify(run.Request(root, (TARGET,), jobs=2, timeout=60), [compiler], lambda _: ())
-    assert {file.path: (file.rung, bool(file.note)) for file in done.files} == {"good.cu": ("links", False), "leak.cu": ("converted", True)}
-    assert not done.errors
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["good.cu", "leak.cu", "p"]
+def test_a_real_hipcc_links(tmp_path: Path) -> None:
+    done = verified(tmp_path / "p", need_hipcc(), good=KERNEL)
+    assert (only(done).rung, only(done).note) == ("links", "") and not done.errors
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["good.cu", "p"]
 
 
 def test_a_program_cannot_write_more_than_its_limit(tmp_path: Path) -> None:
     code = f"open('x', 'wb').truncate({sandbox.FILE_SIZE + 1})"
     assert sandbox.run([sys.executable, "-c", code], tmp_path, 20).code != 0
+
+
+@pytest.mark.parametrize("name", ["a$(touch x)", "b`touch x`", "c;touch x", "d&touch x&", "e|x", "f'x'", "g\\x"])
+def test_a_script_gets_no_name_that_a_shell_reads(tmp_path: Path, name: str) -> None:
+    compiler = stand_in(tmp_path, "raise SystemExit('called')\n")
+    script = tmp_path / "hipcc"
+    script.write_bytes((tmp_path / "fakecc").read_bytes())
+    script.chmod(0o755)
+    as_script = Compiler("hipcc", str(script), "5.2", "rocm", compiler.headers, compiler.runtime)
+    done = verified(tmp_path / "p", as_script, **{name: KERNEL})
+    assert only(done).rung == "converted" and "calls a shell" in only(done).note and not done.errors
+    (tmp_path / "p" / f"{name}.cu").unlink()
+    (tmp_path / "p" / "compile_commands.json").write_text(
+        '[{"directory": "", "file": "fine.cu", "arguments": ["nvcc", "-DA=$(touch x)", "@response", "-fplugin=x.so", "-o", "../out"]}]'
+    )
+    assert "calls a shell" in only(verified(tmp_path / "p", as_script, fine=KERNEL)).note
+    assert not only(verified(tmp_path / "p", stand_in(tmp_path, ""), fine=KERNEL)).note
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fakecc", "hipcc", "p"]
+
+
+@pytest.mark.parametrize("path", ["%s%n.cu", "-o.cu", "@file.cu", "-fplugin=x.so.cu", "a b.cu"])
+def test_a_name_is_never_an_option(tmp_path: Path, path: str) -> None:
+    compiler = stand_in(tmp_path, "assert sys.argv[-1] == './" + path + "'\n", runtime="")
+    done = verified(tmp_path / "p", compiler, **{path.removesuffix(".cu"): KERNEL})
+    assert only(done).rung == "compiles", only(done).note
+
+
+def test_names_that_no_line_can_hold_and_folders_in_circles_are_left_out(tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    (root / "a").mkdir(parents=True)
+    (root / "a" / "back").symlink_to(root)
+    (root / "new\nline.cu").write_text(KERNEL)
+    (root / "a" / "x.cu").write_text(KERNEL)
+    done = verified(root, stand_in(tmp_path, "", runtime=""))
+    assert [file.path for file in done.files] == ["a/x.cu"]
+
+
+@pytest.mark.needs_tool
+def test_a_real_clang_is_stopped_where_an_include_never_ends(tmp_path: Path) -> None:
+    need_tool("clang++-19", "clang++-20", "clang++-21")
+    program = next(path for name in ("clang++-19", "clang++-20", "clang++-21") if (path := compilers.find_program(name, os.environ)))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "a.cpp").write_text(f'#include "{tmp_path}/pipe"\n')
+    said = sandbox.run([str(program), "-fsyntax-only", "a.cpp"], tmp_path, 1)
+    assert said.code != 0

@@ -50,6 +50,11 @@ class Compiler(msgspec.Struct, frozen=True):
         """Whether whole programs can be linked: a device library, and a runtime library of the same HIP."""
         return self.kind == "rocm" and bool(self.runtime)
 
+    @property
+    def is_script(self) -> bool:
+        """Whether the program hands its arguments to a shell."""
+        return Path(self.program).name.startswith("hipcc")
+
     def link(self, target: str, output: str) -> list[str]:
         """The call that makes host and device code and links both into a library; what no library defines is a warning."""
         call = [self.program, "-x", "hip", f"--offload-arch={target}", *_COMMON, "-D__HIP_PLATFORM_AMD__=1", "-fPIC", "-shared"]

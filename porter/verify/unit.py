@@ -22,6 +22,9 @@ _UNDEFINED = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
 # HIP's runtime; the libraries above it begin with hip and a word in small letters, as in hipblasCreate.
 _OF_THE_RUNTIME = re.compile(r"_{0,2}hip[A-Z]\w*\Z")
 _ACROSS = "calls device code of another file, which needs -fgpu-rdc and is linked with it only"
+# hipcc hands its arguments to a shell. It quotes them, but a name or macro of a hostile project is not what to try that with.
+_SHELL = re.compile(r"[`$;&|<>\\\n\r!*?~#(){}\[\]']")
+_SCRIPT = "not given to hipcc, which calls a shell: its name or its options hold signs that a shell reads"
 _MAX_PROBES = 8  # headers of one unit that are tried on their own
 
 
@@ -54,6 +57,8 @@ class Room(msgspec.Struct, frozen=True):
 def compile_unit(unit: str, target: str, compiler: Compiler, settings: build.Settings, room: Room) -> Run:
     """Compiles a unit for a target; where that succeeds and the machine has the libraries, links it too."""
     options = [*settings.options(), *_including(room)]
+    if compiler.is_script and any(_SHELL.search(word) for word in (*options, unit)):
+        return Run(unit, target, _base(unit, room.sources), Said((), frozenset(), False), (), _SCRIPT)
     with tempfile.TemporaryDirectory(dir=room.scratch) as made:
         environment = {**DEVICE, "TMPDIR": made}
         command = [*compiler.command(target, f"{made}/out"), *options, "./" + unit]
@@ -102,11 +107,16 @@ def _tops(headers: Iterable[str]) -> list[str]:
     return [header for header in headers if "/" not in header.removeprefix("hip/")]
 
 
+def _base(unit: str, sources: Sources) -> str:
+    """The rung of a unit of which no compiler has said anything."""
+    return "seen" if unit in sources.left else "converted"
+
+
 def _rung(unit: str, code: int | None, said: Said, sources: Sources, broken: bool) -> str:
     """The rung that a run proves: the errors that stop a file say how far it came."""
     if code == 0:
         return "compiles"
-    base = "seen" if unit in sources.left else "converted"
+    base = _base(unit, sources)
     kinds = {error.kind for error in said.errors}
     if not kinds or said.outside or said.foreign or broken or kinds & {"syntax", "include"}:
         return base
