@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import json
 import re
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 from report_factory import HOSTILE_PATH, empty_report, finding, large_report, make_report, rules
 
-from porter.render import html
+from porter.render import charts, html
 
 
 class Page(HTMLParser):
     """Collects elements, ids, links, scripts and text of a page, and fails on a tag that is not closed in order."""
 
-    VOID = {"meta", "input", "br", "wbr", "rect", "path"}
+    VOID = {"meta", "input", "br", "wbr", "rect", "path", "img"}
 
     def __init__(self, text):
         super().__init__()
@@ -110,6 +112,98 @@ def test_headline_numbers_are_those_of_the_lists():
     assert "No hand work 91 % of 480 CUDA lines need no hand work; 84 % of CUDA names are converted" in text
     assert "Sum 6 61 h 15–230 h" in text
     assert "Grade C" in text and "No tests were found." in text
+
+
+def cells(text, section, row):
+    """The texts of one table row inside a section of the page, found by its first cell."""
+    part = text[text.index(f'id="{section}"') :]
+    for found in re.findall(r"<tr>(.*?)</tr>", part[: part.index("</section>")], re.DOTALL):
+        values = [html_text(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", found, re.DOTALL)]
+        if values and values[0] == row:
+            return values
+    raise AssertionError(f"no row {row} in {section}")
+
+
+def html_text(markup):
+    return " ".join("".join(Page(f"<div>{markup}</div>").text).split())
+
+
+def test_every_headline_number_opens_a_list_that_sums_to_it():
+    report = make_report()
+    text = html.render(report)
+    assert cells(text, "plan", "Sum")[1:] == ["6", "61 h", "15–230 h"]
+    assert cells(text, "h-bycat", "Sum")[2] == "61 h" and cells(text, "h-bycat", "Sum")[-1] == "6"
+    assert [int(n) for n in cells(text, "h-bydir", "Sum")[2:6]] == [2, 3, 1, 0]
+    assert cells(text, "share", "CUDA lines of the project's own")[1] == "480"
+    less = int(cells(text, "share", "less lines in CUDA files that people will have to change (P50)")[1])
+    assert cells(text, "share", "Lines without hand work")[1] == f"{480 - less} (91 %)"
+    assert cells(text, "translation", "Sum")[1:4] == ["480", "16", "3"] == [str(report.cuda_lines), "16", "3"]
+    assert cells(text, "scope", "Sum")[1] == str(len(report.files))
+    assert cells(text, "kernels", "Sum")[4] == "1 h"
+
+
+def test_the_ladder_claims_only_what_a_scan_knows():
+    text = html.render(make_report())
+    rungs = [
+        cells(text, "ladder", name)[2:] for name in ("Seen", "Read in full", "Translated, no CUDA name left", "Compiles", "Fast enough")
+    ]
+    assert rungs == [["4", "480"], ["3", "390"], ["2", "180"], ["not tried"], ["not tried"]]
+    assert 'id="ladder"' not in html.render(empty_report())
+
+
+def test_kernels_carry_the_hours_of_the_findings_in_them():
+    assert cells(html.render(make_report()), "kernels", "vote_kernel<T>csrc/vote.cu:30")[1:6] == [
+        "ballot, shared memory",
+        "44",
+        "2",
+        "30 min",
+        "6 min – 2 h",
+    ]
+
+
+def test_strategies_runbook_cost_and_backtest_are_shown():
+    text = " ".join(" ".join(Page(html.render(make_report())).text).split())
+    for words in (
+        "Recommended: Fork once with hipify. Cheapest here.", "not costed", "At the rate given, 120.00 EUR an hour", "12,120",
+        "python run.py --out a && echo <done>", "must come out A file of results.", "312 programs", "82 %", "0.71",
+        "all hours times 0.7 <b>",
+    ):  # fmt: skip
+        assert words in text, words
+
+
+def test_context_stands_around_the_flagged_line_and_a_fix_below_it():
+    text = html.render(make_report())
+    place = text[text.index("csrc/<wbr>vote.cu:40") :]
+    shown = html_text(re.search(r"<pre[^>]*>(.*?)</pre>", place, re.DOTALL).group(1))
+    assert shown.startswith("int before_it = 1; // </pre>") and shown.endswith("int after_it = 2;")
+    assert "unsigned long long vote = __ballot(pred); // <fixed>" in html_text(
+        re.search(r'<p class="fix">(.*?)</p>', place, re.DOTALL).group(1)
+    )
+
+
+def test_without_code_there_are_no_empty_boxes():
+    rule = rules()["nvshmem"]
+    text = html.render(make_report(findings=(msgspec.structs.replace(finding(rule, "a.cu", 1, "x", "m"), snippet=""),)))
+    assert "<pre" not in text[text.index('class="places"') : text.index("</ol>", text.index('class="places"'))]
+
+
+def test_every_place_is_named_without_scripts():
+    text = html.render(large_report(5000))
+    listed = re.findall(r'<ul class="rest">(.*?)</ul>', text, re.DOTALL)
+    assert sum(len(html_text(item).split(": ")[1].split(", ")) for part in listed for item in re.findall("<li>(.*?)</li>", part)) == 5000
+
+
+@pytest.mark.parametrize("values", [[1.0], [5, 3, 2, 1, 1, 0.01], [1000, 1], [1] * 30, [0.0, 0.0]])
+def test_the_treemap_fills_its_box_and_nothing_overlaps(values):
+    boxes = charts.squarified(values, 720, 260)
+    assert sum(w * h for _, _, w, h in boxes) == pytest.approx(720 * 260 if sum(values) else 0)
+    assert all(x >= -1e-6 and y >= -1e-6 and x + w <= 720.001 and y + h <= 260.001 for x, y, w, h in boxes)
+    pairs = itertools.combinations(boxes, 2)
+    assert not [
+        1
+        for a, b in pairs
+        if min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0]) > 1e-6 and min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1]) > 1e-6
+    ]
 
 
 def test_marked_code_is_the_flagged_stretch():

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from porter.model import CATEGORIES, EffortLine, FileRecord, Finding, Report, RunbookStep
+from porter.model import CATEGORIES, EffortLine, FileRecord, Finding, HipifyCount, Report, RunbookStep
 from porter.render import charts, code, island, numbers, summary, verdict
 from porter.render.look import Look
 from porter.render.neutral import block, one_line
@@ -260,6 +260,8 @@ def _converted(report: Report) -> list[tuple[Any, list[tuple[str, str]]]]:
     left = DIFF_TOTAL
     out: list[tuple[Any, list[tuple[str, str]]]] = []
     for record in report.files:
+        if record.hipify is None and record.kind == "cuda":
+            record = msgspec.structs.replace(record, hipify=HipifyCount())
         if record.hipify is None:
             continue
         diff = record.hipify.diff
