@@ -105,7 +105,7 @@ class Auditor:
     def survey(self, entry: Entry) -> Surveyed:
         """What a file tells the others: macros, constants, functions, launches, includes, -D flags."""
         source = self.load(entry)
-        if isinstance(source, Problem) or _longest_line(source.data) > MAX_LINE:
+        if isinstance(source, Problem) or _has_long_line(source.data):
             return Surveyed(entry.path, None)
         if source.kind == "python" and not source.path.endswith("setup.py"):
             return Surveyed(entry.path, None)
@@ -125,7 +125,7 @@ class Auditor:
         counted_only = source.origin in (Origin.VENDORED, Origin.GENERATED) and not self.config.include_vendored
         if counted_only or (source.origin is Origin.AMD and not self.amd_rules):
             return Examined(entry.path, source.kind, source.origin, lines)
-        if source.kind != "binary" and _longest_line(source.data) > MAX_LINE:
+        if source.kind != "binary" and _has_long_line(source.data):
             what = f"a line of more than {MAX_LINE // 1_000_000} MB; not read"
             return Examined(entry.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", entry.path, 0, what),))
         try:
@@ -217,12 +217,9 @@ def _aliases(index: Any) -> frozenset[str]:
     )  # fmt: skip
 
 
-def _longest_line(data: bytes) -> int:
-    longest = start = 0
-    while (end := data.find(b"\n", start)) >= 0:
-        longest = max(longest, end - start)
-        start = end + 1
-    return max(longest, len(data) - start)
+def _has_long_line(data: bytes) -> bool:
+    """Whether some line is longer than any parser of ours is made for."""
+    return len(data) > MAX_LINE and max(map(len, data.split(b"\n"))) > MAX_LINE
 
 
 def _snippets(data: bytes, hits: list[Hit]) -> dict[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from porter.model import Fact, Hit, Kernel, Live
+from porter.model import Hit, Kernel, Live
 from porter.parse import Parsed
 from porter.parse.cuda_lex import mask
 
@@ -87,7 +88,7 @@ def _spread(parsed: Parsed, functions: tuple[FunctionDef, ...], said: list[tuple
 
     for fact in parsed.facts:
         for where in around(fact.span.line) if parsed.live(fact.span.line) is not Live.NO else ():
-            words[where].update(_of_fact(fact))
+            words[where].update(_of_fact(fact.kind, fact.name))
             if fact.kind == "call":
                 calls[where].add(fact.name.rpartition("::")[2])
     for line, word in [*said, *((line, "dynamic shared memory") for line in _dynamic_shared(parsed))]:
@@ -121,17 +122,14 @@ def _follow(functions: tuple[FunctionDef, ...], words: list[set[str]], calls: li
 ORDER = (*OF_RULES.values(), "inline PTX", *NAMES, "dynamic shared memory")
 
 
-def _of_fact(fact: Fact) -> Iterable[str]:
-    if fact.kind == "ptx":
-        yield "inline PTX"
-        if MATRIX_PTX.match(fact.name):
-            yield "tensor cores"
-        elif COPY_PTX.match(fact.name):
-            yield "asynchronous copies"
-    elif fact.kind in ("call", "type", "identifier"):
-        for word, names in NAMES.items():
-            if names.match(fact.name):
-                yield word
+@functools.lru_cache(maxsize=50_000)
+def _of_fact(kind: str, name: str) -> tuple[str, ...]:
+    if kind == "ptx":
+        matrix, copy = MATRIX_PTX.match(name), COPY_PTX.match(name)
+        return ("inline PTX", *(["tensor cores"] if matrix else ["asynchronous copies"] if copy else []))
+    if kind in ("call", "type", "identifier"):
+        return tuple(word for word, names in NAMES.items() if names.match(name))
+    return ()
 
 
 def _dynamic_shared(parsed: Parsed) -> list[int]:

@@ -116,7 +116,17 @@ def _python_programs(parsed: Parsed) -> Iterator[Hit]:
     """PTX in string constants of Python code."""
     if b".version" not in parsed.file.data or b".target" not in parsed.file.data or parsed.tree is None:
         return
-    for node in places.nodes(parsed.tree.root_node, ("string",)):
+    for node in _strings(parsed.tree.root_node):
         text = (node.text or b"").decode("utf-8", "replace").replace("\\n", "\n").strip("rbuf\"'")
         if ptx.is_program(text):
             yield Hit("ptx-source", places.span(node), _program(text), subject=parsed.file.path)
+
+
+def _strings(root: Any) -> Iterator[Any]:
+    """The string nodes of a Python tree, in order."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if node.type == "string":
+            yield node
+        todo.extend(reversed(node.children))

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
+import tree_sitter
+
 from porter.model import Span
 from porter.parse import Parsed
+from porter.parse.cuda_query import language
 
 DEVICE = re.compile(rb"__global__|\b__\w*device\w*__|\b\w*(?:DEVICE|HOSTDEV|_D_INLINE|DINLINE)\w*\b|\b(?:\w+_HD|DEV_INLINE|DI|HDI)\b")
 FUNCTIONS = ("function_definition", "lambda_expression")
 
 
 def nodes(root: Any, types: Collection[str]) -> Iterator[Any]:
-    """Every node of the given types below a node, in order of the source; inner ones too."""
-    cursor = root.walk()
-    while True:
-        if cursor.node.type in types:
-            yield cursor.node
-        if cursor.goto_first_child() or cursor.goto_next_sibling():
-            continue
-        while cursor.goto_parent():
-            if cursor.goto_next_sibling():
-                break
-        else:
-            return
+    """Every node of the given types below a node of a CUDA tree, in order of the source; inner ones too."""
+    found = tree_sitter.QueryCursor(_query(tuple(types))).captures(root).get("node", ())
+    yield from sorted(found, key=_place)
+
+
+def _place(node: Any) -> tuple[int, int]:
+    return node.start_byte, -node.end_byte
+
+
+@functools.cache
+def _query(types: tuple[str, ...]) -> Any:
+    return tree_sitter.Query(language(), "\n".join(f"({kind}) @node" for kind in types))
 
 
 def span(node: Any) -> Span:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 NAME = re.compile(rb"[A-Za-z_]\w*|[\"']")
 MAX_HITS = 200_000
 MAX_BRACKETS = 1_000
+PAIR_ROUNDS = 8
 NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 
 
@@ -39,9 +40,10 @@ def parse(file: SourceFile, words: Words | None = None) -> Parsed:
 def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | None = None) -> Parsed:
     """Same, with ``place`` turning spans of the text into spans of the file on disk (notebooks)."""
     parsed = Parsed(file)
-    if words is not None and not words.worth(file.data.lower()):
+    seen = words.look(file.data.lower()) if words is not None else None
+    if seen is not None and not seen.worth:
         return parsed
-    if _depth(file.data) > MAX_BRACKETS:
+    if _too_deep(file.data):
         what = f"brackets nested more than {MAX_BRACKETS:,} deep: not read as Python"
         return Parsed(file, problems=[Problem("parse", file.path, 1, what)], coverage=0.0)
     try:
@@ -59,7 +61,7 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
         guards = guards_of(source, script)
         parsed.guards = guards
     collector = Collector(source, guards, call_facts)
-    for path in _places(source, words):
+    for path in _places(source, words, seen.offsets if seen is not None else frozenset()):
         collector.look(path)
     facts += collector.facts
     facts += setup_facts(file, source, guards, facts)
@@ -69,16 +71,19 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
     return parsed
 
 
-def _depth(data: bytes) -> int:
-    """How deep brackets nest, those in strings and comments included."""
-    depth = deepest = 0
-    for char in data.translate(None, NO_BRACKETS):
-        if char in b"([{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif depth:
-            depth -= 1
-    return deepest
+def _too_deep(data: bytes) -> bool:
+    """Whether brackets nest more than MAX_BRACKETS deep, those in strings and comments included."""
+    left = data.translate(None, NO_BRACKETS)
+    for _ in range(PAIR_ROUNDS):  # each round takes at most three levels away, and most of the pairs
+        left = left.replace(b"()", b"").replace(b"[]", b"").replace(b"{}", b"")
+        if len(left) < MAX_BRACKETS - 3 * PAIR_ROUNDS:
+            return False
+    depth = 0
+    for char in left:
+        depth += 1 if char in b"([{" else -1 if depth else 0
+        if depth > MAX_BRACKETS - 3 * PAIR_ROUNDS:
+            return True
+    return False
 
 
 def _in_order(facts: Iterable[Fact]) -> list[Fact]:
@@ -89,9 +94,9 @@ def _in_order(facts: Iterable[Fact]) -> list[Fact]:
     return sorted(seen.values(), key=lambda fact: (fact.span, fact.kind, fact.name))
 
 
-def _places(source: Source, words: Words | None) -> Iterable[list[Node]]:
+def _places(source: Source, words: Words | None, known: frozenset[int]) -> Iterable[list[Node]]:
     """Paths to the places worth a look: all of them, or those that hold a word or a name imported from one."""
-    offsets = [match.start() for match in NAME.finditer(source.data)] if words is None else sorted(_offsets(source, words.names))
+    offsets = [match.start() for match in NAME.finditer(source.data)] if words is None else sorted(_offsets(source, words.names, known))
     if len(offsets) > MAX_HITS:
         source.cut = source.data.count(b"\n", 0, offsets[MAX_HITS]) + 1
     for path in source.paths(offsets[:MAX_HITS]):
@@ -99,9 +104,9 @@ def _places(source: Source, words: Words | None) -> Iterable[list[Node]]:
             yield path
 
 
-def _offsets(source: Source, words: frozenset[bytes]) -> set[int]:
+def _offsets(source: Source, words: frozenset[bytes], known: frozenset[int]) -> set[int]:
     index = index_of(words)
-    found = index.offsets(source.lower)
+    found = set(known)
     local = [
         name
         for name, full in source.aliases.items()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from porter.model import Live
 from porter.parse.python_tree import Source, field, named
 from porter.parse.python_vendor import Vendor
+from porter.parse.word_index import index_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -110,20 +111,19 @@ def guards_of(source: Source, script: bool = False) -> PythonGuards:
 def _tests(source: Source, hints: tuple[bytes, ...]) -> list[Node]:
     """The statements and expressions whose condition names a vendor, in order, each once."""
     found: dict[int, Node] = {}
-    left = MAX_HINTS
-    for word in hints:
-        for offset in source.find(word):
-            left -= 1
-            if left < 0:
+    for path in source.paths(_hinted(source, hints)[:MAX_HINTS]):
+        if path[-1].type == "comment":
+            continue
+        for above, below in zip(reversed(path[:-1]), reversed(path[1:]), strict=True):
+            if above.type in BLOCKS:
                 break
-            path = source.path(offset)
-            if not path or path[-1].type == "comment":
-                continue
-            for above, below in zip(reversed(path[:-1]), reversed(path[1:]), strict=True):
-                if above.type in BLOCKS:
-                    break
-                _note(above, below, found)
+            _note(above, below, found)
     return sorted(found.values(), key=lambda node: (node.start_byte, -node.end_byte))
+
+
+def _hinted(source: Source, hints: tuple[bytes, ...]) -> list[int]:
+    """Where the hints stand, in order."""
+    return sorted(index_of(frozenset(hints)).offsets(source.lower))
 
 
 def _note(above: Node, below: Node, found: dict[int, Node]) -> None:

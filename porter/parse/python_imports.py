@@ -23,8 +23,7 @@ def imports(source: Source, guards: PythonGuards) -> list[Fact]:
     """Facts of all import statements, in order; fills ``source.aliases`` on the way."""
     facts: list[Fact] = []
     done: set[int] = set()
-    for offset in source.find(b"import"):
-        path = source.path(offset)
+    for path in source.paths(source.find(b"import")):
         at = next((i for i, node in enumerate(path) if node.type in ("import_statement", "import_from_statement")), None)
         if at is None or path[at].id in done:
             continue

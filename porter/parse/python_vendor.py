@@ -6,6 +6,7 @@ torch.cuda.is_available() is true, device type is "cuda").
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_NEST = 24
 MAX_NAMES = 50
+MAX_DEFINED = 2001  # places of a word
 AMD_NAME = re.compile(
     r"(is|on|has|use|using|have|build|with|target|running|enable)?_?(torch_?)?(hip|rocm|amd|amdgpu)"
     r"(_(available|gpu|build|platform|pytorch|torch|backend|device|env|enabled|version|support|installed|extension|home|system|only))*"
@@ -39,7 +41,7 @@ class Vendor:
     def __init__(self, source: Source) -> None:
         """Definitions are read when first asked for."""
         self._source = source
-        self._knows_amd = re.search(rb"(?<![a-z])(is_hip|is_rocm|rocm|hip|is_amd)(?![a-z])", source.lower) is not None
+        self._knows_amd: bool | None = None
         self._defined: dict[str, list[Node]] | None = None
         self._values: dict[str, bool | None] = {}
 
@@ -178,6 +180,8 @@ class Vendor:
             return False
         if head not in ("", "self") and not called:
             return None  # a tensor's attribute: true or false by tensor, not by vendor
+        if self._knows_amd is None:
+            self._knows_amd = re.search(rb"(?<![a-z])(is_hip|is_rocm|rocm|hip|is_amd)(?![a-z])", self._source.lower) is not None
         return False if self._knows_amd else None
 
     def _definition(self, name: str, nest: int) -> bool | None:
@@ -196,10 +200,7 @@ def _definitions(source: Source) -> dict[str, list[Node]]:
     """Names that a file assigns, or functions that return, an expression with a vendor word in it."""
     found: dict[str, dict[int, Node]] = {}
     for word in (b"version.hip", b"version.cuda", b"hip", b"rocm", b"nvidia", b"is_cuda"):
-        for count, offset in enumerate(source.find(word)):
-            if count > 2000:
-                break
-            path = source.path(offset)
+        for path in source.paths(itertools.islice(source.find(word), MAX_DEFINED)):
             for above, below in zip(path, path[1:], strict=False):
                 _define(source, path, above, below, found)
     return {name: list(nodes.values()) for name, nodes in found.items()}
