@@ -87,7 +87,7 @@ class _Suppressed(msgspec.Struct, frozen=True):
     category: str = ""
     severity: Severity = Severity.INFO
     confidence: Confidence = Confidence.LOW
-    message: str = ""
+    message: str | None = None
     targets: tuple[str, ...] = ()
 
 
@@ -195,8 +195,9 @@ def _rules(saved: _File1) -> dict[str, Rule]:
 
 def _suppressed(one: _Suppressed) -> Finding:
     """A suppressed finding as far as the file tells of it."""
+    message = one.rule if one.message is None else one.message
     return Finding(
-        one.rule, one.category, one.severity, one.confidence, Action.CHECK, one.path, one.line, 1, one.line, 1, "", one.message or one.rule,
+        one.rule, one.category, one.severity, one.confidence, Action.CHECK, one.path, one.line, 1, one.line, 1, "", message,
         None, one.targets, fingerprint=one.fingerprint,
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -92,10 +93,13 @@ def test_the_actions_scripts_scan_and_comment(checkout: Path, tmp_path: Path) ->
     need_tool("bash")
     if shutil.which("porter", path=str(Path(sys.executable).parent)) is None:
         pytest.skip("porter is not installed as a command")
-    done = run_step("Scan", checkout, tmp_path, SCAN_PATH=".", TRUST_SETTINGS="true", FAIL_ON_NEW="blocker", TARGETS="gfx942")
+    done = run_step(
+        "Scan", checkout, tmp_path, SCAN_PATH=".", PYTHON=sys.executable, TRUST_SETTINGS="true", FAIL_ON_NEW="blocker", TARGETS="gfx942"
+    )
     assert done.returncode == 0, done.stderr
     told = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
     assert set(told) == set(ACTION["outputs"]) and told["status"] == "1"
+    assert not [one for one in json.loads(Path(told["sarif"]).read_text())["runs"][0]["results"] if "suppressions" in one]
     assert all(Path(told[name]).stat().st_size > 1000 for name in ("report", "html", "sarif"))
     with fake_hosts.running(fake_hosts.github) as hub:
         values = {"GITHUB_REPOSITORY": "o/n", "GITHUB_API_URL": hub.url, "GITHUB_TOKEN": fake_hosts.TOKEN, "NAME": "default"}

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from porter.errors import ConfigError
+from porter.render.neutral import path_bytes
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,60}\Z")
 _MARK = re.compile(r"<!-- porter:v1 key=([A-Za-z0-9._-]{1,60})(?: fix=([0-9a-f]{1,64}))?(?: run=(\d{1,18}))? -->")
@@ -68,7 +69,7 @@ class Place(msgspec.Struct, frozen=True):
         if not self.web or not self.commit:
             return ""
         blob = "/-/blob/" if self.gitlab else "/blob/"
-        return f"{self.web}{blob}{quote(self.commit, safe='')}/{quote(path.encode('utf-8', 'surrogateescape'), safe='/')}#L{line}"
+        return f"{self.web}{blob}{quote(self.commit, safe='')}/{quote(path_bytes(path), safe='/')}#L{line}"
 
 
 class Line(msgspec.Struct, frozen=True):

@@ -1,18 +1,21 @@
-"""CSV for spreadsheets: one row a finding or insight, and no cell that a spreadsheet would run as a formula."""
+"""CSV for spreadsheets: one row a finding, insight, fixed or suppressed finding, and no cell that a spreadsheet would run as a formula.
+
+Only rows of kind "finding" have hours, so that a column's sum is that of the report.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 
-from porter.model import Finding, Report
+from porter.model import Finding, Hours, Report
 from porter.render.neutral import encodable, one_line
 
 COLUMNS = (
     "kind", "rule", "title", "category", "severity", "confidence", "action", "path", "line", "message", "replacement", "status", "targets",
-    "hours_best", "hours_likely", "hours_worst", "decision", "state", "fingerprint", "code",
+    "hours_best", "hours_likely", "hours_worst", "decision", "state", "fingerprint", "code", "reason",
 )  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are full-width
 
 
 def render(report: Report) -> str:
@@ -20,7 +23,8 @@ def render(report: Report) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream)
     writer.writerow(COLUMNS)
-    for kind, findings in (("finding", report.findings), ("insight", report.insights)):
+    kinds = (("finding", report.findings), ("insight", report.insights), ("fixed", report.fixed), ("suppressed", report.suppressed))
+    for kind, findings in kinds:
         for finding in findings:
             writer.writerow(_row(report, kind, finding))
     return encodable(stream.getvalue())
@@ -28,13 +32,16 @@ def render(report: Report) -> str:
 
 def _row(report: Report, kind: str, finding: Finding) -> list[str | int | float]:
     rule = report.rules.get(finding.rule)
-    hours = finding.effort_hours
+    hours = finding.effort_hours if kind == "finding" else Hours()
+    why = report.suppressions.get(finding.fingerprint) if kind == "suppressed" else None
+    state = finding.state if kind in ("finding", "insight") else kind
     name, status = (finding.replacement.name, finding.replacement.status) if finding.replacement else ("", "")
     return [
         kind, finding.rule, cell(rule.title if rule else finding.rule), finding.category, str(finding.severity), str(finding.confidence),
         str(finding.action), cell(finding.path), finding.line, cell(finding.message), cell(name), status,
         " ".join(finding.targets), round(hours.best, 3), round(hours.likely, 3),
-        round(hours.worst, 3), cell(finding.group), finding.state, finding.fingerprint, cell(finding.snippet.split("\n", 1)[0].strip()),
+        round(hours.worst, 3), cell(finding.group), state, finding.fingerprint, cell(finding.snippet.split("\n", 1)[0].strip()),
+        cell(why.reason) if why else "",
     ]  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""JUnit XML for build servers: one suite a file, one failed case a finding, one error a problem that may hide findings."""
+"""JUnit XML for build servers: one suite a file, one failed case a finding, one error a problem that may hide findings.
+
+A suppressed finding is a skipped case, a fixed one a case that passed.
+"""
 
 from __future__ import annotations
 
@@ -9,39 +12,61 @@ from porter.model import Finding, Problem, Report
 from porter.render.neutral import block, encodable, one_line
 
 
+class _Suite:
+    """The cases of one file."""
+
+    def __init__(self) -> None:
+        self.cases: list[str] = []
+        self.failures = self.errors = self.skipped = 0
+
+    def text(self, name: str) -> str:
+        """The suite as XML."""
+        counts = f'tests="{len(self.cases)}" failures="{self.failures}" errors="{self.errors}" skipped="{self.skipped}"'
+        return "\n".join([f"  <testsuite name={name} {counts}>", *self.cases, "  </testsuite>"])
+
+
 def render(report: Report) -> str:
     """The suites; a report without findings has one case that passed."""
-    found: dict[str, list[Finding]] = defaultdict(list)
-    broken: dict[str, list[Problem]] = defaultdict(list)
+    suites: dict[str, _Suite] = defaultdict(_Suite)
     for finding in report.findings:
-        found[finding.path].append(finding)
+        suites[finding.path].cases.append(_case(report, finding, _name(finding.path)))
+        suites[finding.path].failures += 1
     for problem in report.problems:
         if problem.matters:
-            broken[problem.path].append(problem)
-    suites = [_suite(path, found[path], broken[path]) for path in sorted({*found, *broken})]
+            suites[problem.path].cases.append(_error(problem, _name(problem.path)))
+            suites[problem.path].errors += 1
+    for finding in report.suppressed:
+        suites[finding.path].cases.append(_skipped(report, finding, _name(finding.path)))
+        suites[finding.path].skipped += 1
+    for finding in report.fixed:
+        suites[finding.path].cases.append(f"    <testcase classname={_name(finding.path)} name={quoteattr(f'{finding.rule} is fixed')}/>")
     if not suites:
-        suites = [
-            '  <testsuite name="porter" tests="1" failures="0" errors="0">\n    <testcase classname="porter" name="scan"/>\n  </testsuite>'
-        ]
-    errors = sum(len(problems) for problems in broken.values())
-    tests = max(1, len(report.findings) + errors)
+        suites["porter"].cases.append('    <testcase classname="porter" name="scan"/>')
+    tests = sum(len(suite.cases) for suite in suites.values())
+    errors = sum(suite.errors for suite in suites.values())
     head = f'<testsuites name="porter" tests="{tests}" failures="{len(report.findings)}" errors="{errors}">'
-    return encodable("\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *suites, "</testsuites>"]) + "\n")
+    texts = [suites[path].text(_name(path)) for path in sorted(suites)]
+    return encodable("\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *texts, "</testsuites>"]) + "\n")
 
 
-def _suite(path: str, findings: list[Finding], problems: list[Problem]) -> str:
-    name = quoteattr(one_line(path) or "porter")
-    tests = len(findings) + len(problems)
-    lines = [f'  <testsuite name={name} tests="{tests}" failures="{len(findings)}" errors="{len(problems)}">']
-    lines += [_case(finding, name) for finding in findings]
-    for problem in problems:
-        case = quoteattr(f"{problem.stage} line {problem.line}")
-        lines.append(f"    <testcase classname={name} name={case}><error message={quoteattr(one_line(problem.what))}/></testcase>")
-    return "\n".join([*lines, "  </testsuite>"])
+def _name(path: str) -> str:
+    return quoteattr(one_line(path) or "porter")
 
 
-def _case(finding: Finding, name: str) -> str:
+def _error(problem: Problem, name: str) -> str:
+    case = quoteattr(f"{problem.stage} line {problem.line}")
+    return f"    <testcase classname={name} name={case}><error message={quoteattr(one_line(problem.what))}/></testcase>"
+
+
+def _skipped(report: Report, finding: Finding, name: str) -> str:
+    why = report.suppressions.get(finding.fingerprint)
+    case = quoteattr(f"{finding.rule} line {finding.line}")
+    return f"    <testcase classname={name} name={case}><skipped message={quoteattr(one_line(why.reason if why else ''))}/></testcase>"
+
+
+def _case(report: Report, finding: Finding, name: str) -> str:
     case = quoteattr(f"{finding.rule} line {finding.line}")
     message = quoteattr(one_line(finding.message))
-    body = escape(f"{one_line(finding.path)}:{finding.line}\n{block(finding.snippet)}")
+    state = f"\n{finding.state} against {one_line(report.baseline.source)}" if report.baseline else ""
+    body = escape(f"{one_line(finding.path)}:{finding.line}{state}\n{block(finding.snippet)}")
     return f'    <testcase classname={name} name={case}><failure type="{finding.severity}" message={message}>{body}</failure></testcase>'

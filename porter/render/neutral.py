@@ -46,6 +46,14 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def path_bytes(path: str) -> bytes:
+    """The bytes of a file's name as the system has them; what no system can have is replaced."""
+    try:
+        return path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "replace")
+
+
 def cells(text: str) -> int:
     """Columns that the text takes on a terminal: two for wide characters, none for combining ones."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -12,7 +12,7 @@ import msgspec
 from porter.model import Finding, Fix, Problem, Report, Rule, Severity
 from porter.render import numbers, summary
 from porter.render.markdown import text as as_markdown
-from porter.render.neutral import encodable, one_line
+from porter.render.neutral import encodable, one_line, path_bytes
 from porter.render.words import ACTIONS, CATEGORY_NAMES
 
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -155,7 +155,7 @@ def _message(finding: Finding) -> str:
 
 
 def _artifact(path: str) -> dict[str, str]:
-    return {"uri": quote(path.encode("utf-8", "surrogateescape"), safe="/"), "uriBaseId": "ROOT"}
+    return {"uri": quote(path_bytes(path), safe="/"), "uriBaseId": "ROOT"}
 
 
 def _region(finding: Finding, code: bool) -> dict[str, Any]:
@@ -209,13 +209,12 @@ def _notification(problem: Problem) -> dict[str, Any]:
 
 
 def _run_properties(report: Report) -> dict[str, Any]:
-    effort, base = report.estimate.hours, report.baseline
-    against = (
-        {"source": encodable(base.source), "commit": base.commit, "new": base.new, "fixed": base.fixed, "unchanged": base.unchanged}
-        if base
-        else {}
-    )
-    return ({"baseline": against} if against else {}) | {
+    effort = report.estimate.hours
+    out = {
         "targets": list(report.targets), "rocm": report.rocm, "commit": report.commit, "rules": report.rules_version,
         "complete": report.complete, "effortHours": {name: round(getattr(effort, name), 2) for name in ("p10", "p50", "p80", "p90")},
     }  # fmt: skip
+    if (base := report.baseline) is not None:
+        counts = {"new": base.new, "fixed": base.fixed, "unchanged": base.unchanged}
+        out["baseline"] = {"source": encodable(base.source), "commit": base.commit} | counts
+    return out
