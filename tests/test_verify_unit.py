@@ -160,3 +160,32 @@ def test_a_real_clang_is_stopped_where_an_include_never_ends(tmp_path: Path) -> 
     (tmp_path / "a.cpp").write_text(f'#include "{tmp_path}/pipe"\n')
     said = sandbox.run([str(program), "-fsyntax-only", "a.cpp"], tmp_path, 1)
     assert said.code != 0
+
+
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("float w[BF]; f(a, BF, 2); int n = i * BF; return BF;", True),
+        ("// int BF = 3;", True),
+        ("int BF = 3;", False),
+        ("int a, *BF;", False),
+        ("half2 *BF;", False),
+        ("Vector<int> BF{1};", False),
+        ("template <int BF> struct A;", False),
+        ("#define BF 3", False),
+        ("enum { AF, BF };", False),
+        ("auto [a, BF] = f();", False),
+    ],
+)
+def test_a_name_that_nothing_declares_is_the_builds(tmp_path: Path, line: str, given: bool) -> None:
+    words = "./a.cu:2:1: error: use of undeclared identifier 'BF' [Semantic Issue]"
+    done = verified(tmp_path / "p", stand_in(tmp_path, f"print({words!r}); sys.exit(1)\n"), a=f"__global__ void k(int* p) {{}}\n{line}\n")
+    assert (not done.errors and "the build gives BF" in only(done).note) == given
+    assert only(done).rung == ("converted" if given else "parses")
+
+
+def test_a_name_of_cuda_is_never_the_builds(tmp_path: Path) -> None:
+    words = "./a.cu:1:1: error: use of undeclared identifier '{}' [Semantic Issue]"
+    body = "".join(f"print({words.format(name)!r})\n" for name in ("cudaNewThing", "__nanosleep", "hipFoo", "warpSizes"))
+    done = verified(tmp_path / "p", stand_in(tmp_path, body + "sys.exit(1)\n"), a=KERNEL)
+    assert [error.message[30:-1] for error in done.errors] == ["__nanosleep", "cudaNewThing", "hipFoo"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from porter.verify import build, sandbox
+from porter.verify.build_macros import given_by_build
 from porter.verify.compilers import Compiler
 from porter.verify.messages import Raw, Said, understand
 from porter.verify.sources import Sources
@@ -67,7 +68,8 @@ def compile_unit(unit: str, target: str, compiler: Compiler, settings: build.Set
         if across:  # device code of another file: what nvcc's -rdc=true is, and every rung but the last can be shown
             outcome, said = _attempt([*command[:-1], "-fgpu-rdc", command[-1]], compiler, room, environment)
         said, broken = _without_broken(said, target, compiler, settings, room, Path(made))
-        rung, note = _rung(unit, outcome.code, said, room.sources, bool(broken)), _note(outcome, said, broken)
+        said, macros = given_by_build(said, room.sources)
+        rung, note = _rung(unit, outcome.code, said, room.sources, bool(broken or macros)), _note(outcome, said, broken, macros)
         note = _ACROSS if across and not note else note
         if outcome.code == 0 and not note and compiler.can_link:
             rung, note, undefined = _link([*compiler.link(target, f"{made}/out"), *options, "./" + unit], room, environment)
@@ -92,11 +94,13 @@ def _allowed(compiler: Compiler, room: Room) -> tuple[str, ...]:
     return (*SYSTEM, compiler.headers.folder.rstrip("/") + "/", *(include.rstrip("/") + "/" for include in room.include))
 
 
-def _note(outcome: sandbox.Outcome, said: Said, broken: Sequence[str]) -> str:
+def _note(outcome: sandbox.Outcome, said: Said, broken: Sequence[str], macros: Sequence[str]) -> str:
     if said.outside:
         return "reads files outside the repository; what the compiler says of it is not shown"
     if broken:
         return f"{', '.join(broken)} does not compile on its own here"
+    if macros:
+        return f"the build gives {', '.join(macros)}, which nothing here defines; --define does"
     if said.foreign and outcome.code == 0:
         return "compiled with headers of another HIP among those given"
     return outcome.stopped or ("" if outcome.code == 0 or said.errors else f"the compiler ended with status {outcome.code}")
