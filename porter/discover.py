@@ -40,6 +40,9 @@ BUILD_FOLDERS = frozenset(
         "bazel-out",
     ]
 )
+GENERIC_NAMES = frozenset(
+    ("libs", "python", "core", "include", "packages", "package", "source", "external", "software", "project", "code", "common")
+)
 LICENCE_NAME = re.compile(r"(?i)(licen[cs]e|copying)([-_.][a-z0-9]{1,12}){0,4}\Z")
 MAX_FILES = 1_000_000
 MAX_DEPTH = 200
@@ -202,7 +205,10 @@ def discover(root: Path, config: Config) -> Discovery:
         raise InputError(f"{root}: permission denied")
     walk = _Walk(root.resolve(), config)
     walk.run()
-    licensed = frozenset(f for f, words in walk.licensed.items() if walk.root_licences and not _same_licence(words, walk.root_licences))
+    licensed = frozenset(
+        folder for folder, words in walk.licensed.items()
+        if walk.root_licences and not _same_licence(words, walk.root_licences) and not _is_owners(folder, words)
+    )  # fmt: skip
     return _classify(walk, licensed)
 
 
@@ -236,6 +242,12 @@ def _classify(walk: _Walk, licensed: frozenset[str]) -> Discovery:
 def _same_licence(words: str, others: set[str]) -> bool:
     """Whether a licence text is the root's own: a package inside a repository often carries a copy, or a line that points up."""
     return len(words) < 200 or any(words[:400] == other[:400] or words[200:1200] == other[200:1200] for other in others)
+
+
+def _is_owners(folder: str, words: str) -> bool:
+    """Whether a folder's other licence is the project's own: it names the package that the folder is part of."""
+    above = {part.lower() for part in folder.split("/")[:-1] if len(part) > 3} - GENERIC_NAMES
+    return bool(above & set(words.split()))
 
 
 def _submodules(root: Path) -> frozenset[str]:

@@ -124,6 +124,35 @@ def test_hidden_files_are_named_and_settings_are_read(tmp_path: Path) -> None:
     assert rules_in(".env", "NCCL_ALGO=Ring\n") == {"nccl-tuned-protocol": [1]}
 
 
+def test_a_licence_of_the_projects_own_package_makes_no_foreign_code(tmp_path: Path) -> None:
+    other = "Permission is granted to use this software for research only and no other use is allowed at all. " * 5
+    (tmp_path / "LICENSE").write_text("Apache License, Version 2.0, as published by the foundation. " * 8)
+    for folder, text in (("src/axolotl/integrations", "Axolotl Community Licence. " + other), ("src/axolotl/copied", other)):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "LICENSE.md").write_text(text)
+        (tmp_path / folder / "a.py").write_text("import tensorrt\n")
+    assert {entry.path: entry.origin.value for entry in discover(tmp_path, Config()).entries} == {
+        "src/axolotl/integrations/a.py": "own",
+        "src/axolotl/copied/a.py": "vendored",
+    }
+
+
+def test_images_machines_charts_and_matrices() -> None:
+    assert rules_in("Dockerfile", "FROM hiyouga/pytorch:th2.6-cu124-devel\n") == {"cuda-tagged-image": [1]}
+    assert rules_in("Dockerfile", "FROM nvcr.io/nvidia/morpheus/morpheus:25.06\n") == {"cuda-tagged-image": [1]}
+    assert rules_in("Dockerfile", "FROM example/app:cut3-rocm7\n") == {}
+    assert rules_in("a.sh", "helm install --wait x -n gpu nvidia/gpu-operator\n") == {"nvidia-gpu-operator": [1]}
+    assert rules_in("a.sh", "kubectl apply -f https://raw.githubusercontent.com/NVIDIA/k8s-device-plugin/v0.14.1/x.yml\n") == {
+        "nvidia-device-plugin-image": [1]
+    }
+    assert rules_in("a.tf", 'variable "t" {\n  default = ["g5.xlarge"]\n}\n') == {"cloud-gpu-node-selector": [2]}
+    assert rules_in("a.tf", 'variable "t" {\n  default = ["m5.xlarge", "g4ad.xlarge"]\n}\n') == {}
+    assert rules_in("a.yaml", "resources:\n  accelerators: H100:8\nname: A100\n") == {"cloud-gpu-node-selector": [2]}
+    matrix = "jobs:\n  a:\n    strategy:\n      matrix:\n        cuda: ['12.8']\n        python: ['3.12']\n"
+    assert rules_in(".github/workflows/a.yml", matrix) == {"ci-cuda-matrix": [5]}
+    assert rules_in("values.yml", matrix) == {}
+
+
 @pytest.mark.parametrize(
     ("path", "kind", "device"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +18,14 @@ REPOSITORIES = {
     "huggingface/text-generation-inference": "tgi-cuda-image",
 }
 
+CUDA_TAG = re.compile(r"(?:^|[^a-z0-9])(?:cu-?\d{2,3}|cuda-?\d+(?:[._-]\d+)*)(?:[^0-9]|\Z)", re.IGNORECASE)
+NGC = re.compile(r"nvcr\.io/(?!nim/)[\w./-]+\Z")
+NAMED_ELSEWHERE = re.compile(
+    r"nvcr\.io/(?:nim/|nvidia/(?:cuda|cuda-dl-base|pytorch|tensorflow|tensorrt\b|tensorrt-llm|tritonserver|jax|nemo|deepstream|rapidsai|k8s|cloud-native"
+    r"|driver|gpu-operator|gpu-feature-discovery))|(?:docker\.io/|ghcr\.io/)?(?:nvidia/(?:cuda|cudagl|dcgm-exporter|k8s-device-plugin|jax)|pytorch/"
+    r"|rapidsai/|tensorflow/tensorflow|deepspeed/deepspeed|huggingface/)|\$"
+)
+
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
     """One hit for each reference to a server image whose tag names no other accelerator."""
@@ -24,10 +33,19 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
         if fact.kind != "image":
             continue
         repository, _, tag = _split(fact.name)
+        if _is_for_cuda(repository, tag):
+            yield Hit("cuda-tagged-image", fact.span, f"runs on image {fact.name}", fact.name, "cuda-tagged-image", live=fact.live)
         for name, rule in REPOSITORIES.items():
             mine = repository == name or repository.endswith("/" + name)
             if mine and not any(build in tag.lower() for build in OTHER_BUILDS):
                 yield Hit(rule, fact.span, f"runs on image {fact.name}", fact.name, rule, live=fact.live)
+
+
+def _is_for_cuda(repository: str, tag: str) -> bool:
+    """Whether the tag or NVIDIA's registry says that an image is built on CUDA, and no rule of its own names it."""
+    if NAMED_ELSEWHERE.match(repository) or any(repository == name or repository.endswith("/" + name) for name in REPOSITORIES):
+        return False
+    return NGC.match(repository) is not None or (CUDA_TAG.search(tag) is not None and not any(word in tag.lower() for word in OTHER_BUILDS))
 
 
 def _split(image: str) -> tuple[str, str, str]:

@@ -31,6 +31,8 @@ _WRAPPERS = {
 }  # fmt: skip
 _MODULES = (("vllm.entrypoints.", "vllm serve"), ("sglang.launch_server", "sglang serve"), ("sglang.bench", "sglang bench"))
 _MODULE_LOADS = frozenset(("module load", "module add", "module swap", "module switch"))
+_CHARTS = frozenset(("helm install", "helm upgrade", "helm template", "helm pull"))
+_CHART = re.compile(r"[a-z][\w-]*/[a-z][\w-]*")
 _SERVICES = frozenset(("systemctl", "service"))
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:w|\.exe)?|\$\{?PYTHON\w*\}?", re.IGNORECASE)
 _QUIET = names("[ [[ test echo printf cd pwd set unset shift return exit true false : read trap mkdir rm cp mv ln chmod chown cat ls")
@@ -95,8 +97,12 @@ def read_command(sheet: Sheet, line: Invocation) -> None:
         return
     at = _image_at(name, rest)
     read_flags(sheet, name, rest[:at] if at >= 0 else rest, line.live)
-    if program == "helm":
+    if program in ("helm", "kubectl"):
         install_line.read_addresses(sheet, rest, line.live, inner.expand)
+    if name in _CHARTS:
+        for word in rest[:MAX_FLAGS]:
+            if _CHART.fullmatch(word.text):
+                sheet.add("command_flag", f"helm chart {word.text}", word.start, word.end, line.live, "host")
     if at >= 0:
         _inside_container(sheet, name, rest[at:], inner)
 

@@ -1,0 +1,52 @@
+"""Cloud machine and accelerator types of NVIDIA GPUs, found by the value wherever a setting, a flag or a variable holds one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from porter.config import Config
+from porter.model import Fact, Hit
+from porter.parse import Parsed
+
+KINDS = ("yaml", "hcl", "shell", "json", "jenkins", "toml", "make")
+RULE = "cloud-gpu-node-selector"
+TYPE = re.compile(
+    r"(?:ml\.)?(?:p3|p3dn|p4d|p4de|p5|p5e|p5en|p6(?:e)?-b\d+|g4dn|g5|g5g|g6|g6e)\.(?:\d*x?large|metal)"  # EC2, SageMaker
+    r"|(?:a2|a3|a4|a4x)-(?:high|ultra|mega|edge|max)gpu-\w+|g2-standard-\d+"  # Google Cloud
+    r"|nvidia-(?:tesla-)?(?:[tpvalhb]\d{1,3}s?|gb\d{3}|rtx-\w+)(?:-\w+){0,3}"
+    r"|Standard_N[CDV]\w*_(?:T4|V100|A10|A100|H100|H200|GB\d{3})_?\w*"  # Azure
+    r"|(?:BM|VM)\.GPU\.(?:A10|A100|H100|H200|L40S|B200|GB200)\S*"  # Oracle Cloud
+    r"|gpu-(?:h100|h200|b200|l40s)(?:-\w+)?|gd-\dx(?:a100|h100|h200|b200)\w*(?:-\w+)?|AL\d+_x86_64_NVIDIA",  # Nebius, CoreWeave, EKS
+    re.IGNORECASE,
+)
+MODEL = re.compile(r"(?:nvidia[-_ ])?(?:A10G?|A100|H100|H200|B200|GB200|L4|L40S?|T4|V100)(?:-\d+GB)?(?::\d+)?", re.IGNORECASE)
+MODEL_KEY = re.compile(r"(?:^|[._])(?:accelerators?|accelerator_type|gpu|gpu_?type|gpuType)\Z", re.IGNORECASE)
+PREFIX = re.compile(r"(?:type|accelerator)=", re.IGNORECASE)
+
+
+def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
+    """At most one hit a line."""
+    seen: set[int] = set()
+    for fact in parsed.facts:
+        if fact.kind not in ("manifest_key", "command_flag", "env_var") or fact.span.line in seen:
+            continue
+        found = next((value for value in _values(fact) if TYPE.fullmatch(value) or _is_model(fact, value)), "")
+        if found:
+            seen.add(fact.span.line)
+            yield Hit(RULE, fact.span, f"asks for {found}", found, RULE, live=fact.live)
+
+
+def _values(fact: Fact) -> Iterator[str]:
+    """The words of a fact's value; the default in ${NAME:-default}."""
+    value = fact.detail.get("value", "")[:400]
+    default = re.fullmatch(r"\$\{\w+:?-([^}]*)\}", value)
+    for word in re.split(r"[,\s]+", default[1] if default else value):
+        yield PREFIX.sub("", word.strip("\"'"))
+
+
+def _is_model(fact: Fact, value: str) -> bool:
+    """Whether a bare product name stands under a key that asks for an accelerator."""
+    key = fact.name.partition("=")[0]
+    return fact.kind == "manifest_key" and MODEL_KEY.search(key) is not None and MODEL.fullmatch(value) is not None
