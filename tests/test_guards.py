@@ -43,6 +43,7 @@ CONDITIONS = {  # AMD then CUDA for the branch itself, AMD then CUDA for its #el
     "#if (defined(__CUDA_ARCH__) and (__CUDA_ARCH__ >= 800)) or defined(MY_CHOICE)": (MAYBE, MAYBE, MAYBE, MAYBE),
     "#if (defined(__CUDA_ARCH__) and (__CUDA_ARCH__ >= 800)) or defined(__CLION_IDE__)": (NO, MAYBE, YES, YES),
     "#if defined(__CUDA_ARCH__) and not (__CUDA_ARCH__ < 800)": (NO, MAYBE, YES, YES),
+    "#ifdef CUTLASS_ARCH_MMA_SM90A_ENABLED": (NO, MAYBE, YES, MAYBE),
     "#if CUDA_VERSION >= 11000": (NO, MAYBE, YES, MAYBE),
     "#ifdef CUDA_VERSION": (NO, YES, YES, NO),
     "#ifdef __CUDACC__": (YES, YES, NO, NO),

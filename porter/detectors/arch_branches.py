@@ -18,10 +18,11 @@ RECENT = {
     "__CUDA_ARCH__": "900", "CUDA_VERSION": "12080", "CUDART_VERSION": "12080", "__CUDACC_VER_MAJOR__": "12", "__CUDACC_VER_MINOR__": "8",
     "__CUDACC_VER_BUILD__": "0", "__CUDA_ARCH_FEAT_SM90_ALL": "1", "__NVCC__": "1", "__CUDACC__": "1",
 }  # fmt: skip
-ARCH = re.compile(r"__CUDA_ARCH__$|__CUDA_ARCH_(?:FEAT|SPECIFIC|FAMILY|LIST)")
+ARCH = re.compile(r"__CUDA_ARCH__$|__CUDA_ARCH_(?:FEAT|SPECIFIC|FAMILY|LIST)|CUT(?:LASS|E)_ARCH_")
 VERSION = re.compile(r"(?:CUDA_VERSION|CUDART_VERSION|__CUDACC_VER\w*|__NVCC__|__CUDA_API_VERSION|__CUDART_API_VERSION)$")
 NAME = re.compile(r"[A-Za-z_]\w*")
 COMPARED = re.compile(r"__CUDA_ARCH__\s*+(?:(?:[<>=!]=?|\))\s*+)?[<>=!]|[<>=]\s*__CUDA_ARCH__|__CUDA_ARCH__\s*[/*%+-]")
+ASKED = re.compile(rb"__CUDA_ARCH_|CUT(?:LASS|E)_ARCH_|CUDA(?:RT)?_VERSION|__CUDACC_VER|__NVCC__")
 OPENERS = ("if", "ifdef", "ifndef")
 
 
@@ -84,7 +85,7 @@ class Group:
 def groups(parsed: Parsed) -> list[Group]:
     """The conditionals of a file that name NVIDIA's macros and no AMD one, live for AMD, and read differently by the two."""
     masked = mask(parsed.file.data)
-    if b"__CUDA_ARCH_" not in masked and not re.search(rb"CUDA(?:RT)?_VERSION|__CUDACC_VER|__NVCC__", masked):
+    if not ASKED.search(masked):
         return []
     lines = directives(masked)
     cuda = run_pass(lines, Preprocessor(Pass(NVIDIA, "device"), RECENT, {}))

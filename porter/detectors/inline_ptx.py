@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from porter import by_target
 from porter.config import Config
@@ -64,7 +64,11 @@ def _hit(statement: ptx_asm.AsmStatement, targets: tuple[str, ...]) -> Hit:
 
 def _opcodes(statement: ptx_asm.AsmStatement) -> str:
     """The opcodes with their counts, the most frequent first."""
-    counts = Counter(instruction.opcode for instruction in statement.instructions)
+    special = ptx_dict.load().by_register
+    counts = Counter(
+        " ".join([instruction.opcode, *(f"%{name}" for name in instruction.registers if name in special)])
+        for instruction in statement.instructions
+    )
     words = [f"{name} ×{count}" if count > 1 else name for name, count in counts.most_common(MAX_OPCODES)]
     more = len(counts) - len(words)
     return ", ".join(words) + (f" and {more} more" if more > 0 else "")

@@ -21,6 +21,7 @@ TEST_PATH = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conf
 NVIDIA_PATH = re.compile(
     r"flashinfer|flash_?mla|marlin|machete|cutlass|trtllm|cute_?dsl|deep_?gemm|nvfp4|hopper|blackwell|sm(90|100|120)|(^|[/_])(nvidia|cuda)([/_.]|\Z)"
 )
+OTHER_KERNEL_LANGUAGES = ("cuda.tile", "cutlass", "tilelang")
 AMD_PATH = re.compile(r"(^|[/_])(amd|rocm|hip|aiter|flydsl)([/_.]|\Z)")
 
 
@@ -70,6 +71,18 @@ class File:
     def made_for_nvidia(self) -> bool:
         """True for a file whose path says that it serves an NVIDIA-only library or GPU, and so may never be reached on AMD."""
         return NVIDIA_PATH.search(self.parsed.file.path.lower()) is not None
+
+    @property
+    def other_kernel_language(self) -> bool:
+        """True for a file that imports cuTile, CuTe or TileLang: its tiles, stages and options need not be Triton's."""
+        return any(fact.name.startswith(OTHER_KERNEL_LANGUAGES) for fact in self.facts("py_import"))
+
+    def may_be_triton(self, holder: Node) -> bool:
+        """Whether a call or dictionary can hold options of a Triton kernel: a launch, triton.Config, or no other language here."""
+        if not self.other_kernel_language:
+            return True
+        function = field(holder, "function") if holder.type == "call" else None
+        return function is not None and (function.type == "subscript" or self.source.resolve(function).startswith("triton."))
 
     @property
     def made_for_amd(self) -> bool:

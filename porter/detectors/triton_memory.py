@@ -48,7 +48,7 @@ def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
     for fact in file.facts("py_arg"):
         path = file.path(fact) if fact.name.startswith("num_stages=") else []
         holder = _holder(path)
-        if holder is None or holder.id in done or file.amd_only(holder):
+        if holder is None or holder.id in done or file.amd_only(holder) or not file.may_be_triton(holder):
             continue
         done.add(holder.id)
         hit = next(iter(_judge(file, config, holder)), None)

@@ -15,7 +15,7 @@ from porter.parse import Parsed, cuda_branches, cuda_lex, cuda_repair, ptx
 from porter.parse.cuda_context import contexts, functions
 from porter.parse.cuda_embedded import embedded
 from porter.parse.cuda_expr import OPERATOR_WORDS
-from porter.parse.cuda_facts import Captured, Place, capture, text_of, to_facts, uses
+from porter.parse.cuda_facts import Captured, Place, capture, defined_types, text_of, to_facts, uses
 from porter.parse.cuda_query import language
 from porter.parse.guards import SourceGuards, guards_of
 
@@ -64,6 +64,8 @@ def _parse(file: SourceFile) -> Parsed:
         facts.extend(_blanked_facts(file.data, stretches))
         facts.extend(_macro_facts(file.data, found, parsed.problems, file.path))
         _measure(parsed, found)
+        own = {name for name, row in defined_types(found) if guards.at(row) is not Live.NO}
+        facts = [fact for fact in facts if fact.kind != "type" or fact.name not in own]  # a file's own type is none of CUDA's
     tested = {number for line in lines if line.word in _TESTS for number in range(line.line, line.end + 1)}
     facts = [fact for fact in facts if fact.kind != "identifier" or fact.span.line not in tested]  # those are macro_test facts
     facts.extend(ptx.facts_of(ptx.asm_of(parsed), parsed))

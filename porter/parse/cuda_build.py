@@ -33,7 +33,9 @@ DEVICE_PASSES = (Pass(AMD, "device"), Pass(AMD, "host"), Pass(NVIDIA, "device"),
 ALL_PASSES = (*DEVICE_PASSES, Pass(AMD, "plain"), Pass(NVIDIA, "plain"))
 
 _UNSURE = frozenset(_listed("NDEBUG DEBUG _DEBUG _WIN32 WIN32 _WIN64 _MSC_VER __APPLE__ __aarch64__ __ARM_ARCH __SANITIZE_ADDRESS__"))
-_NO_BUILD = frozenset(_listed("__CLION_IDE__ __JETBRAINS_IDE__ __INTELLISENSE__ __RESHARPER__ __CDT_PARSER__ __clangd__ __DOXYGEN__ DOXYGEN"))
+_NO_BUILD = frozenset(
+    _listed("__CLION_IDE__ __JETBRAINS_IDE__ __INTELLISENSE__ __RESHARPER__ __CDT_PARSER__ __clangd__ __DOXYGEN__ DOXYGEN")
+)
 _ALWAYS: dict[str, Value] = {"__cplusplus": NONZERO, "__linux__": 1, "__unix__": 1, "__LINE__": NONZERO, "__FILE__": NONZERO}
 _CUDA_ONLY = frozenset(
     _listed(
@@ -44,6 +46,8 @@ _CUDA_ONLY = frozenset(
         "CUFFT_VERSION NVRTC_VERSION"
     )
 )
+# CUTLASS sets its own macros by __CUDA_ARCH__.
+FROM_CUDA_ARCH = ("__CUDA_ARCH_FEAT_", "__CUDA_ARCH_SPECIFIC", "__CUDA_ARCH_FAMILY", "CUTLASS_ARCH_", "CUTE_ARCH_")
 _HIP_COMPILER = frozenset(_listed("__HIP__ __HIPCC__ __CUDACC__ __clang__ __HIP_PLATFORM_CLANG__"))
 _HIP_DEVICE = frozenset(
     _listed("__HIP_DEVICE_COMPILE__ __AMDGCN__ __AMDGPU__ __AMD__ __amdgcn__ __AMDGCN_WAVEFRONT_SIZE __AMDGCN_WAVEFRONT_SIZE__")
@@ -77,7 +81,7 @@ def ambient(name: str, run: Pass) -> Value | None:
 
 
 def _amd(name: str, run: Pass) -> tuple[Value | None] | None:
-    if name in _CUDA_ONLY or name.startswith(("__CUDA_ARCH_FEAT_", "__CUDA_ARCH_SPECIFIC", "__CUDA_ARCH_FAMILY")):
+    if name in _CUDA_ONLY or name.startswith(FROM_CUDA_ARCH):
         return (ABSENT,)
     if name in _HIP_COMPILER:
         plain: Value | None = UNKNOWN if name == "__clang__" else ABSENT

@@ -111,6 +111,19 @@ def text_of(raw: bytes) -> str:
     return " ".join(raw[:MAX_TEXT].decode("utf-8", "replace").replace("\\\n", " ").split())
 
 
+def defined_types(found: Captured) -> Iterator[tuple[str, int]]:
+    """Names that a typedef of the file gives to a struct, union or enum of its own, each with its line (from 1)."""
+    own: set[bytes] = set()
+    for node in found.all("type_name"):
+        body = node.child_by_field_name("type") if node.type == "type_definition" else None
+        if body is None or (body.child_by_field_name("body") is None and found.slice(body) not in own):
+            continue
+        own.update(found.slice(name) for name in node.children_by_field_name("declarator"))
+        for name in node.children_by_field_name("declarator"):
+            if name.type == "type_identifier":
+                yield found.slice(name).decode("utf-8", "replace"), found.place.span(name).line
+
+
 @dataclass(slots=True)
 class Use:
     """A fact in the making: the node it stands on and what is known of it."""
