@@ -11,6 +11,7 @@ import pytest
 from report_factory import empty_report, large_report, make_report
 
 from porter.render import html
+from porter.render.look import Look
 
 HERE = Path(__file__).parent / "browser"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
@@ -23,22 +24,26 @@ MISSING = [
 pytestmark = [pytest.mark.needs_tool, pytest.mark.skipif(bool(MISSING), reason=f"missing: {', '.join(MISSING)}")]
 
 
-def look(report, folder, mode="all"):
+def look(report, folder, mode="all", in_russian=False):
     """What the browser saw of the report."""
-    page = folder / "report.html"
+    page, russian = folder / "report.html", folder / "russian.html"
     page.write_text(html.render(report), encoding="utf-8")
-    done = subprocess.run(
-        [NODE, str(HERE / "check.mjs"), str(page), CHROMIUM, mode], capture_output=True, text=True, timeout=170, check=False
-    )
+    if in_russian:
+        russian.write_text(html.render(report, Look(lang="ru")), encoding="utf-8")
+    words = [NODE, str(HERE / "check.mjs"), str(page), CHROMIUM, mode, str(russian) if in_russian else ""]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=170, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 
 
 def test_a_report_in_four_views_with_filters_and_without_scripts(tmp_path):
-    seen = look(make_report(), tmp_path)  # one test, so that workers do not each open the page
+    seen = look(make_report(), tmp_path, in_russian=True)  # one test, so that workers do not each open the page
     check_views(seen)
     check_behaviour(seen["behaviour"])
     check_without_scripts(seen["plain"])
+    check_handling(seen["handling"])
+    check_paper(seen["handling"])
+    assert seen["russian"] == {"shown": "2 из 6 замечаний по 1 правилу", "places": "2 места", "overflow": 0, "errors": []}
 
 
 def check_views(seen):
@@ -61,7 +66,26 @@ def check_behaviour(did):
 def check_without_scripts(plain):
     assert "about 8.6 person-days of work" in plain["text"]
     assert "csrc/vote.cu:40" in plain["text"]
-    assert plain["form"] is False
+    assert plain["form"] is False and plain["buttons"] == 0
+
+
+def check_handling(did):
+    assert did["firstTab"] == "skip" and did["skippedTo"] == "#main" and did["opened"] is True
+    assert did["filters"] == {
+        "category": "warp-size: 2 of 6 findings under 1 rule",
+        "confidence": "high: 4 of 6 findings under 3 rules",
+        "target": "gfx942: 6 of 6 findings under 4 rules",
+        "directory": ".: 2 of 6 findings under 2 rules",
+        "state": "new: 5 of 6 findings under 4 rules",
+    }
+    assert did["falling"] == ["40 h", "8 h", "2 h"] and did["rising"] == ["2 h", "8 h", "40 h"] and did["sorted"] == "ascending"
+    assert did["errors"] == []
+
+
+def check_paper(did):
+    assert did["print"] == {"nav": False, "closed": True, "heads": True}
+    assert did["A4"]["box"].startswith("0 0 59") and did["Letter"]["box"].startswith("0 0 612 792")
+    assert 5 <= did["A4"]["pages"] <= 14 and 5 <= did["Letter"]["pages"] <= 14
 
 
 def test_fifty_thousand_findings_open_and_filter_quickly(tmp_path):

@@ -175,6 +175,7 @@ def _lists(report: Report, words: Tongue) -> dict[str, Any]:
         "kernel_lines": sum(kernel.lines for kernel, _ in kernels),
         "kernel_hours": summary.total(hours for _, hours in kernels),
         "converted": _converted(report),
+        "cuda_sum": sum(record.lines for record in report.files if record.kind == "cuda"),
         "engine": f"{engine}, {one_line(report.hipify.version)}" if report.hipify.version else engine,
         "diffs": sum(1 for record in report.files if record.hipify and record.hipify.diff),
         "skipped_files": sum(entry.files for entry in report.skipped),

@@ -17,6 +17,9 @@ from porter.render.words import SCRIPT_PLURALS, SCRIPT_WORDS
 
 LONG_REPORT = 20_000
 SHORT_CODE = 120
+CODE = 10  # where the code stands in a row
+# Characters of code: past the first the lines of context go, past the second all but the first line of each place.
+CONTEXT_BUDGET, CODE_BUDGET = 2_500_000, 4_000_000
 
 
 class _Table:
@@ -53,11 +56,13 @@ def island(
     paths, messages, targets, folders = _Table(), _Table(), _Table(), _Table()
     rows = []
     long = sum(len(group.findings) for group in groups) > LONG_REPORT
-    at = 0
+    at = spent = 0
     for number, group in enumerate(groups):
         for finding in group.findings:
-            lines = (context or {}).get(finding.path)
+            lines = (context or {}).get(finding.path) if spent < CONTEXT_BUDGET else None
+            long = long or spent >= CODE_BUDGET
             rows.append([number, names[at][2:], *_row(group.rule, finding, paths, messages, targets, folders, lines, long)])
+            spent += len(str(rows[-1][CODE]))
             at += 1
     data = {
         "rules": [group.rule.id for group in groups],
