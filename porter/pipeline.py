@@ -11,6 +11,7 @@ from porter import __version__, estimate, findings, inventory, link, origin, por
 from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import Entry, discover
+from porter.estimate import hand_lines
 from porter.examine import SURVEYED, Auditor, Examined, Surveyed
 from porter.model import Origin, Problem, Report
 from porter.rules import RuleSet
@@ -41,7 +42,7 @@ def audit(root: Path, config: Config, progress: Progress = lambda *_: None, comm
         problems=inventory.problems(found, surveys, examined, (*config.notes, *notes)),
         skipped=inventory.skipped(found, examined, config), origins=inventory.origins(examined), cuda_files=len(cuda),
         cuda_lines=sum(one.lines for one in cuda), rules=inventory.used_rules(ruleset, everything, insights), command=command,
-        amd_signs=signs, already_ported=is_ported, suppressed=hidden, suppressions=why,
+        amd_signs=signs, already_ported=is_ported, suppressed=hidden, suppressions=why, backtest=hand_lines.backtest(),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from porter import estimate
 from porter.config import Config
-from porter.estimate import simulate
+from porter.estimate import hand_lines, simulate
 from porter.examine import Examined
 from porter.model import (
     Action,
@@ -21,6 +21,7 @@ from porter.model import (
     Kernel,
     Origin,
     Problem,
+    Quantiles,
     Rule,
     Severity,
 )  # fmt: skip
@@ -75,7 +76,7 @@ def test_each_finding_has_its_share_and_the_shares_sum_to_the_line() -> None:
 def test_a_group_never_costs_more_than_rewriting_its_files() -> None:
     many = [finding("heavy", "small.cu", n) for n in range(1, 201)]
     line = next(x for x in run(many, [cuda("small.cu", lines=120)]).lines if x.rule == "heavy")
-    assert line.hours.likely == pytest.approx(120 * 10 / 60)
+    assert line.hours.likely == pytest.approx(8 + 120 * 10 / 60)  # the first fix has to be thought of all the same
     assert "capped" in line.arithmetic
 
 
@@ -125,13 +126,27 @@ def test_order_changes_nothing_and_more_never_costs_less(places: list[tuple[str,
         assert more.total.worst >= fewer.total.worst - 1e-9
 
 
+def masks(lines: range, path: str = "a.cu") -> list[Finding]:
+    return [msgspec.structs.replace(finding("cheap", path, n), rule="sync-mask-32bit") for n in lines]
+
+
+def lines_of(findings: list[Finding], own: list[Examined]) -> Quantiles:
+    return hand_lines.hand_lines(findings, own)[0]
+
+
 def test_hand_lines_count_a_line_once_and_grow_with_the_work() -> None:
-    two = run([finding("cheap", "a.cu", 1), finding("heavy", "a.cu", 1)], [cuda("a.cu")]).hand_lines
-    one = run([finding("heavy", "a.cu", 1)], [cuda("a.cu")]).hand_lines
-    many = run([finding("heavy", "a.cu", n) for n in range(1, 31)], [cuda("a.cu")]).hand_lines
-    assert two == one
-    assert 30 < many.p50 < 60 and many.p10 < many.p50 < many.p90
-    assert run([], [cuda("a.cu")]).hand_lines.p90 == 0
+    one, twice = masks(range(1, 2)), [*masks(range(1, 2)), msgspec.structs.replace(masks(range(1, 2))[0], rule="ballot-in-32-bits")]
+    assert lines_of(one, OWN) == lines_of(twice, OWN)
+    few, many = lines_of(one, OWN), lines_of(masks(range(1, 31)), OWN)
+    assert few.p50 < many.p50 and 20 < many.p50 < 90 and many.p10 < many.p50 < many.p80 <= many.p90
+
+
+def test_hand_lines_are_zero_without_cuda_and_separate_build_files() -> None:
+    python, docker = Examined("serve.py", "python", Origin.OWN, 90), Examined("Dockerfile", "docker", Origin.OWN, 9)
+    assert hand_lines.hand_lines([], [python]) == (Quantiles(), Quantiles())
+    source, build = hand_lines.hand_lines([finding("cheap", "serve.py", 3), finding("built", "Dockerfile", 1)], [python, docker])
+    assert 0 < source.p50 < source.p90 and 0 < build.p50 < build.p90
+    assert lines_of([finding("built", "Makefile", 1)], OWN) == lines_of([], OWN)
 
 
 def test_quantiles_are_ordered_seeded_and_inside_the_sum_of_extremes() -> None:

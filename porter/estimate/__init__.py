@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from math import log2
 
 from porter.config import Config
-from porter.estimate import grade, hand_lines, project, simulate
+from porter.estimate import grade, groups, hand_lines, project, simulate, team
+from porter.estimate.parameters import project as numbers
+from porter.estimate.words import duration
 from porter.examine import Examined
-from porter.model import Effort, EffortLine, Estimate, Finding, Hours, Rule
+from porter.model import EffortLine, Estimate, Finding, Hours, Phase
 from porter.rules import RuleSet
 
-REWRITE_HOURS_A_LINE = Hours(5 / 60, 10 / 60, 30 / 60)  # rewriting a file costs so much a line of it; no group costs more
+__all__ = ["duration", "estimate"]
+
 CODE_KINDS = frozenset({"cuda", "cxx", "python", "cython", "notebook", "ptx", "cmake", "make", "bazel", "meson"})
 
 
@@ -24,25 +26,22 @@ def estimate(
     A project that is ``ported`` has no project lines: it builds for AMD already.
     """
     sizes = {one.path: one.lines for one in own if one.kind in CODE_KINDS}
-    lines: list[EffortLine] = []
-    shares: dict[str, Hours] = {}
-    for (rule_id, group), members in sorted(_groups(findings).items()):
-        line = _group_line(ruleset.rules[rule_id], group, members, sizes)
-        lines.append(line)
-        shares |= {finding.fingerprint: line.hours.times(1 / len(members)) for finding in members}
-    lines += [] if ported else project.lines(findings, own)
-    total = _sum(line.hours for line in lines)
-    hours = simulate.quantiles([line.hours for line in lines], config.seed)
-    hand = hand_lines.hand_lines(findings, config.seed)
-    letter, reasons = grade.grade(own, findings)
-    return Estimate(hours, hand, tuple(lines), total, config.seed, letter, reasons), shares
+    share = numbers().share(project.code_lines(own))
+    lines = groups.lines(findings, sizes, ruleset, share)
+    lines += [] if ported else project.lines(findings, own, share)
+    lines = [team.applied(line, config.effort) for line in lines]
+    hours = simulate.quantiles([line.hours for line in lines], config.seed, _keys(lines))
+    source, build = hand_lines.hand_lines(findings, own)
+    letter, reasons = grade.grade(own, findings, ruleset, hours)
+    made = Estimate(
+        hours, source, tuple(lines), _sum(line.hours for line in lines), config.seed, letter, reasons, _phases(lines),
+        team.assumptions(config.effort), team.cost(hours, config.effort), build,
+    )  # fmt: skip
+    return made, _shares(findings, lines)
 
 
-def _groups(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:
-    groups: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for finding in findings:
-        groups[finding.rule, finding.group].append(finding)
-    return groups
+def _keys(lines: Iterable[EffortLine]) -> list[str]:
+    return [f"{line.rule}\0{line.group}" if line.rule else line.label for line in lines]
 
 
 def _sum(hours: Iterable[Hours]) -> Hours:
@@ -52,45 +51,21 @@ def _sum(hours: Iterable[Hours]) -> Hours:
     return total
 
 
-def _group_line(rule: Rule, group: str, members: Sequence[Finding], sizes: dict[str, int]) -> EffortLine:
-    """Once for the decision, then a file, then a hit on a learning curve; never more than rewriting the files."""
-    a_file = Counter(finding.path for finding in members)
-    effort = rule.effort
-    hits = sum(_hits(count, effort) for count in a_file.values())
-    hours = effort.once + effort.file.times(len(a_file)) + effort.each.times(hits)
-    arithmetic = _arithmetic(effort, len(a_file), len(members), hits)
-    cap = _sum(REWRITE_HOURS_A_LINE.times(sizes[path]) for path in a_file if path in sizes)
-    if all(path in sizes for path in a_file) and hours.likely > cap.likely > effort.once.likely:
-        hours = Hours(min(hours.best, cap.best), min(hours.likely, cap.likely), min(hours.worst, cap.worst))
-        arithmetic += "; capped by rewriting the files at 10 min a line"
-    return EffortLine(
-        label=rule.title, arithmetic=arithmetic, hours=hours, rule=rule.id, group=group, category=rule.category,
-        findings=len(members), files=len(a_file),
-    )  # fmt: skip
+def _shares(findings: Iterable[Finding], lines: Iterable[EffortLine]) -> dict[str, Hours]:
+    members: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for finding in findings:
+        members[finding.rule, finding.group].append(finding.fingerprint)
+    shares: dict[str, Hours] = {}
+    for line in lines:
+        names = members.get((line.rule, line.group), ())
+        shares |= dict.fromkeys(names, line.hours.times(1 / len(names)) if names else Hours())
+    return shares
 
 
-def _hits(count: int, effort: Effort) -> float:
-    """How many first hits the hits of one file are worth: m**(1 + log2(learning)), so that the second costs less."""
-    return float(count ** (1.0 + log2(effort.learning)))
-
-
-def _arithmetic(effort: Effort, files: int, findings: int, hits: float) -> str:
-    """The sum in words, likely values."""
-    parts = []
-    if effort.once.likely:
-        parts.append(f"{duration(effort.once.likely)} once")
-    if effort.file.likely:
-        parts.append(f"{files} × {duration(effort.file.likely)} a file")
-    if effort.each.likely:
-        curve = "" if effort.learning == 1.0 or findings == files else f" on a {effort.learning:.0%} learning curve"
-        parts.append(f"{findings} × {duration(effort.each.likely)} a place{curve}")
-        if abs(hits - findings) > 0.05:
-            parts[-1] += f" (worth {hits:.1f})"
-    return " + ".join(parts)
-
-
-def duration(hours: float) -> str:
-    """Hours as people write them: 10 min, 2 h, 3 d."""
-    if hours < 1:
-        return f"{hours * 60:.0f} min"
-    return f"{hours:g} h" if hours < 16 else f"{hours / 8:.3g} d"
+def _phases(lines: Sequence[EffortLine]) -> tuple[Phase, ...]:
+    """The work in the order it is done; the phases' hours sum to the total."""
+    made = []
+    for phase in numbers().phases if lines else ():
+        members = [line for line in lines if line.phase == phase.id]
+        made.append(Phase(phase.id, phase.name, phase.what, _sum(line.hours for line in members), len(members)))
+    return tuple(made)

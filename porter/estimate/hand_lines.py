@@ -1,36 +1,85 @@
-"""Hand lines: how many source lines people will have to change, from the findings' actions; a range, like the hours.
+"""Hand lines: how many source lines people will have to change, as a range fitted on real ports; build files are counted apart.
 
-The lines a place are a judgement informed by public ports (HeCBench: a program with warp-size code has a median of 13 hand-changed
-lines, one with mild inline PTX 8); a check seldom changes a line, a redesign changes many.
+A changed line counts as git counts it, once removed and once added. The model and its back-test are in docs/effort.md.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from porter.estimate import simulate
-from porter.model import Action, Finding, Hours, Quantiles
+from porter.estimate import features
+from porter.estimate.features import Knot, LineModel
+from porter.examine import Examined
+from porter.model import Backtest, Finding, Quantiles
 
-LINES_A_PLACE = {
-    Action.NONE: Hours(0, 0, 0),
-    Action.AUTOMATIC: Hours(0, 0, 0.2),
-    Action.CHECK: Hours(0, 0.2, 2),
-    Action.SWAP: Hours(0.5, 1, 3),
-    Action.EDIT: Hours(0.7, 1.2, 4),
-    Action.REDESIGN: Hours(3, 10, 40),
-}
+CODE_OUTSIDE_CUDA = frozenset({"python", "cython", "notebook"})
+WIDER = 0.25  # past the corpus the range widens with the distance: ports of large projects scatter more (docs/effort.md)
+BUILD_SCRIPTS = ("setup.py",)
 
 
-def hand_lines(findings: Iterable[Finding], seed: int) -> Quantiles:
-    """P10 to P90 of the lines, in whole lines; one line of source counts once, however many findings stand on it."""
-    groups: dict[str, Hours] = defaultdict(Hours)
-    worst: dict[tuple[str, int], Finding] = {}
+def hand_lines(findings: Sequence[Finding], own: Sequence[Examined]) -> tuple[Quantiles, Quantiles]:
+    """P10 to P90 in whole lines: of the sources, and of everything else (build, packages, images, deployment)."""
+    used = features.model()
+    kinds = {one.path: one.kind for one in own}
+    has_cuda = any(one.kind == "cuda" for one in own)
+    source = range_of(features.score(features.counts(findings, own, used.feature), used), used) if has_cuda else Quantiles()
+    python, build = [], []
     for finding in findings:
+        kind = kinds.get(finding.path, "")
+        if kind in CODE_OUTSIDE_CUDA and finding.path.rsplit("/", 1)[-1] not in BUILD_SCRIPTS:
+            python.append(finding)
+        elif kind not in features.SOURCE_KINDS:
+            build.append(finding)
+    other = _by_place(python, used)
+    return rounded(_plus(source, other)), rounded(_by_place(build, used))
+
+
+def range_of(score: float, used: LineModel) -> Quantiles:
+    """The quantiles at a score: between two knots interpolated, beyond the last in proportion, and wider."""
+    knots = used.knot
+    if score <= knots[0].score:
+        return _of(knots[0], 1.0)
+    for low, high in zip(knots, knots[1:], strict=False):
+        if score <= high.score:
+            part = (score - low.score) / (high.score - low.score)
+            return _plus(_of(low, 1.0 - part), _of(high, part))
+    beyond = score / knots[-1].score
+    wider = beyond**WIDER
+    value = _of(knots[-1], beyond)
+    return Quantiles(value.p10 / wider, value.p50, value.p80 * wider, value.p90 * wider)
+
+
+def backtest() -> Backtest:
+    """How the model did in cross-validation, for the report."""
+    known = features.model().backtest
+    return Backtest(
+        version=str(known["version"]), corpus=str(known["corpus"]), programs=int(known["programs"]), coverage=float(known["coverage"]),
+        width=float(known["width"]), rank_correlation=float(known["rank_correlation"]), rank_of_loc=float(known["rank_of_loc"]),
+        bias=float(known["bias"]), method=str(known["method"]),
+    )  # fmt: skip
+
+
+def _by_place(findings: Iterable[Finding], used: LineModel) -> Quantiles:
+    """Lines outside CUDA sources: a judgement by action, since no corpus measures them; a line counts once."""
+    worst: dict[tuple[str, int], tuple[float, float, float]] = {}
+    for finding in findings:
+        here = used.other.get(str(finding.action), (0.0, 0.0, 0.0))
         key = (finding.path, finding.line)
-        if key not in worst or LINES_A_PLACE[worst[key].action].likely < LINES_A_PLACE[finding.action].likely:
-            worst[key] = finding
-    for finding in worst.values():
-        groups[finding.group] = groups[finding.group] + LINES_A_PLACE[finding.action]
-    result = simulate.quantiles(list(groups.values()), seed)
-    return Quantiles(*(float(round(value)) for value in (result.p10, result.p50, result.p80, result.p90)))
+        worst[key] = max(worst.get(key, (0.0, 0.0, 0.0)), here, key=lambda three: three[1:])
+    low, mid, high = (sum(three[i] for three in worst.values()) for i in range(3))
+    return Quantiles(low, mid, mid + 0.6 * (high - mid), high)
+
+
+def _of(knot: Knot, factor: float) -> Quantiles:
+    return Quantiles(knot.p10 * factor, knot.p50 * factor, knot.p80 * factor, knot.p90 * factor)
+
+
+def _plus(a: Quantiles, b: Quantiles) -> Quantiles:
+    return Quantiles(a.p10 + b.p10, a.p50 + b.p50, a.p80 + b.p80, a.p90 + b.p90)
+
+
+def rounded(value: Quantiles) -> Quantiles:
+    """Whole lines, three digits at most: nobody knows more. A P50 below 10 keeps a decimal: 0.3 is a change in one program of three."""
+    low, _, high, most = (float(f"{round(number):.3g}") for number in (value.p10, value.p50, value.p80, value.p90))
+    mid = round(value.p50, 1) if value.p50 < 10 else float(f"{round(value.p50):.3g}")
+    return Quantiles(low, max(low, mid), max(mid, high), max(mid, most))

@@ -1,73 +1,116 @@
-"""Project lines: what a port costs beside its findings (environment, review of the translation, tests, CI); each says when it applies."""
+"""Project lines: what a port costs beside its findings (plan, review, packaging, tests, CI, first profile); each says when it applies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from porter.estimate.groups import hits
+from porter.estimate.parameters import ProjectLine, project
+from porter.estimate.words import duration, percent
 from porter.examine import Examined
 from porter.model import EffortLine, Finding, Hours, Severity
 
-ENVIRONMENT = Hours(4, 8, 24)
-REVIEW_ONCE = Hours(0.5, 1, 4)
-REVIEW_FILE = Hours(2 / 60, 5 / 60, 15 / 60)
-TESTS_EXIST = Hours(2, 6, 20)
-TESTS_MISSING_KERNEL = Hours(1, 3, 10)
-MOST_KERNELS = 20  # past that a harness is shared between kernels
-CI_RUNNER = Hours(4, 16, 60)
-BUILD_SYSTEMS = {"cmake": Hours(2, 8, 24), "make": Hours(0.5, 2, 8), "bazel": Hours(8, 24, 80), "meson": Hours(2, 8, 24)}
+CODE_KINDS = frozenset({"cuda", "cxx", "python", "cython", "notebook"})
+BUILD_KINDS = ("bazel", "cmake", "meson", "make")  # the dearest first; a project is charged for one
 CI_FILES = (".github/workflows/", ".gitlab-ci", ".circleci/", ".buildkite/", "Jenkinsfile", "azure-pipelines", ".travis.yml")
+PACKAGES = ("setup.py", "pyproject.toml")
+TESTED_KINDS = frozenset({"python", "cuda", "cxx", "notebook"})
 
 
-def lines(findings: Sequence[Finding], own: Sequence[Examined]) -> list[EffortLine]:
-    """The project's lines; a project without CUDA sources of its own has none."""
+def code_lines(own: Sequence[Examined]) -> int:
+    """Lines of own code, the measure of a project's size."""
+    return sum(one.lines for one in own if one.kind in CODE_KINDS)
+
+
+def lines(findings: Sequence[Finding], own: Sequence[Examined], share: float) -> list[EffortLine]:
+    """The project's lines; none for a project without CUDA sources of its own in which nothing has to be done."""
     cuda = [one for one in own if one.kind == "cuda" and one.hipify is not None]
-    if not cuda:
+    work = any(finding.severity >= Severity.MINOR for finding in findings)
+    if not cuda and not work:
         return []
-    out = [_environment(cuda), *_review(cuda), *_build(own, findings), _tests(own, cuda)]
-    if any(mark in one.path for one in own for mark in CI_FILES):
-        out.append(
-            _line("CI with an AMD GPU runner", "the repository has CI files, so its tests will want a runner with an AMD GPU", CI_RUNNER)
+    made = _Lines(share)
+    made.whole("environment")
+    made.review(cuda)
+    _build(made, findings, own, bool(cuda))
+    _right(made, own, cuda)
+    made.things("profile", sum(1 for one in cuda for kernel in one.kernels if kernel.launches), "launched kernels")
+    return [line for line in made.done if line.hours.worst > 0]
+
+
+class _Lines:
+    """Makes lines out of the table, each with its arithmetic, scaled to the size of the project."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+        self.done: list[EffortLine] = []
+
+    def whole(self, name: str, times: float = 1.0, why: str = "") -> None:
+        """A line whose hours belong to the whole project."""
+        spec, part = project().lines[name], self.share * times
+        words = duration(spec.hours.likely)
+        if part < 1.0:
+            words = f"{percent(part)} of {words}: {why or 'a small project'}"
+        self._add(spec, words, spec.hours.times(part))
+
+    def things(self, name: str, count: int, what: str) -> None:
+        """A line of so many things, up to the most that the table names."""
+        spec = project().lines[name]
+        counted = min(count, spec.most) if spec.most else count
+        words = f"{counted} {what} × {duration(spec.each.likely)}"
+        words += f" (at most {spec.most} counted)" if counted < count else ""
+        words += f" × {percent(self.share)}: a small project" if self.share < 1.0 else ""
+        self._add(spec, words, spec.each.times(counted * self.share))
+
+    def review(self, cuda: Sequence[Examined]) -> None:
+        """Reading the translation: a file, and a changed name on a learning curve."""
+        spec = project().lines["review"]
+        changed = [one.hipify.converted for one in cuda if one.hipify and one.hipify.converted]
+        if not changed:
+            return
+        hours = spec.hours.times(self.share) + spec.file.times(len(changed)) + spec.each.times(sum(hits(n, spec.learning) for n in changed))
+        words = (
+            f"{duration(spec.hours.likely * self.share)} once + {len(changed)} × {duration(spec.file.likely)} a file"
+            f" + {sum(changed):,} names × {spec.each.likely * 3600:.0f} s on a {spec.learning:.0%} learning curve"
         )
-    return [line for line in out if line.hours.worst > 0]
+        self._add(spec, words, hours, len(changed))
+
+    def _add(self, spec: ProjectLine, words: str, hours: Hours, files: int = 0) -> None:
+        self.done.append(
+            EffortLine(
+                label=spec.label,
+                arithmetic=words,
+                hours=hours,
+                category="project",
+                files=files,
+                kind="project",
+                phase=spec.phase,
+                applies=spec.applies,
+            )  # fmt: skip
+        )
 
 
-def _line(label: str, arithmetic: str, hours: Hours, files: int = 0) -> EffortLine:
-    return EffortLine(label=label, arithmetic=arithmetic, hours=hours, category="project", files=files, kind="project")
+def _build(made: _Lines, findings: Sequence[Finding], own: Sequence[Examined], compiles: bool) -> None:
+    """Build system, package and images, unless their own findings already carry the cost."""
+    carried = {finding.category for finding in findings if finding.severity >= Severity.MINOR}
+    kinds = {one.kind for one in own}
+    if compiles and "build" not in carried:
+        for kind in [kind for kind in BUILD_KINDS if kind in kinds][:1]:
+            made.whole(kind)
+    if compiles and any(one.path.rsplit("/", 1)[-1] in PACKAGES for one in own):
+        made.whole("packaging")
+    if "docker" in kinds and "container" not in carried:
+        made.whole("containers")
 
 
-def _environment(cuda: Sequence[Examined]) -> EffortLine:
-    """Small programs need less of a plan: the line grows to its full size at ten CUDA files."""
-    share = min(1.0, len(cuda) / 10)
-    words = f"machine, ROCm, first build and a plan; {share:.0%} of a project's 8 h, since it has {len(cuda)} CUDA files (all from 10 on)"
-    return _line("Environment and strategy", words, ENVIRONMENT.times(share), len(cuda))
-
-
-def _review(cuda: Sequence[Examined]) -> list[EffortLine]:
-    files = [one for one in cuda if one.hipify and one.hipify.converted]
-    if not files:
-        return []
-    names = sum(one.hipify.converted for one in files if one.hipify)
-    share = min(1.0, len(files) / 10)
-    words = f"{names:,} names converted in {len(files)} files: 5 min a file, and up to 1 h once"
-    return [_line("Review of the mechanical translation", words, REVIEW_ONCE.times(share) + REVIEW_FILE.times(len(files)), len(files))]
-
-
-def _build(own: Sequence[Examined], findings: Sequence[Finding]) -> list[EffortLine]:
-    """The build system, unless its own findings already carry the cost."""
-    if any(f.category == "build" and f.severity >= Severity.MINOR for f in findings):
-        return []
-    present = sorted({one.kind for one in own} & set(BUILD_SYSTEMS), key=lambda kind: -BUILD_SYSTEMS[kind].likely)
-    if not present:
-        return []
-    return [_line(f"Build system ({present[0]})", "the build must learn a second compiler and target list", BUILD_SYSTEMS[present[0]])]
-
-
-def _tests(own: Sequence[Examined], cuda: Sequence[Examined]) -> EffortLine:
-    has_tests = any("test" in part.lower() for one in own if one.kind in ("python", "cuda", "cxx") for part in one.path.split("/"))
-    if has_tests:
-        share = max(0.25, min(1.0, len(cuda) / 10))
-        words = f"the repository has tests: {share:.0%} of the 6 h that running and mending them takes from ten CUDA files on"
-        return _line("Correctness: running the existing tests on AMD", words, TESTS_EXIST.times(share))
-    kernels = min(MOST_KERNELS, sum(len(one.kernels) for one in cuda))
-    words = f"no tests found: a reference check for {kernels} kernels at 3 h each (20 at most, later ones share the harness)"
-    return _line("Correctness: checks against the CUDA results", words, TESTS_MISSING_KERNEL.times(kernels))
+def _right(made: _Lines, own: Sequence[Examined], cuda: Sequence[Examined]) -> None:
+    """Tests that are there, or checks that must be written; CI; review by others."""
+    kernels = sum(len(one.kernels) for one in cuda)
+    if any("test" in part.lower() for one in own if one.kind in TESTED_KINDS for part in one.path.split("/")):
+        made.whole("tests")
+    elif kernels:
+        made.things("harness", kernels, "kernels")
+    else:
+        made.whole("results")
+    if any(mark in one.path for one in own for mark in CI_FILES):
+        made.whole("ci")
+        made.whole("merge")

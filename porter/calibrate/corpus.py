@@ -1,0 +1,96 @@
+"""A corpus: folders of programs, and a table of the lines that people really changed in each."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from porter import pipeline
+from porter.calibrate.fit import Observation
+from porter.config import Config
+from porter.errors import InputError
+from porter.estimate import features
+from porter.model import Report
+
+REAL = ("hand_lines", "substantive_lines")  # columns that hold the real lines, the first that is there
+PLACES = ("{name}", "{name}-cuda", "src/{name}-cuda", "src/{name}")
+MOST_BYTES = 32 * 1024 * 1024
+HINT = "a tab-separated table with the columns name and hand_lines (or substantive_lines)"
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """One program: its name, its folder, and the lines that people changed."""
+
+    name: str
+    folder: Path
+    real: float
+    loc: int = 0  # lines of CUDA code as the table counts them; 0: as porter counts them
+
+
+def pairs(corpus: Path, table: Path) -> tuple[list[Pair], list[str]]:
+    """The programs of the table that are in the corpus, and the names of those that are not; raises InputError for a bad table.
+
+    Rows that say ``files_paired`` 0 compare nothing and are left out. A column ``path`` names the folder below the corpus.
+    """
+    if not corpus.is_dir():
+        raise InputError(f"{corpus}: no such folder", "porter calibrate takes the folder that holds the programs")
+    rows = list(_rows(table))
+    column = next((name for name in REAL if rows and name in rows[0]), "")
+    if not column or "name" not in rows[0]:
+        raise InputError(f"{table}: no usable table", HINT)
+    found, missing = [], []
+    for row in rows:
+        if row.get("files_paired") == "0":
+            continue
+        folder = _folder(corpus, row["name"] or "", row.get("path") or "")
+        if folder is None:
+            missing.append(row["name"])
+            continue
+        try:
+            real = float(row[column])
+        except (TypeError, ValueError):
+            raise InputError(f"{table}: {row['name']}: '{row[column]}' is no number of lines", HINT) from None
+        if not 0 <= real < 1e9:
+            raise InputError(f"{table}: {row['name']}: '{row[column]}' is no number of lines", HINT)
+        loc = row.get("cuda_loc") or ""
+        found.append(Pair(row["name"], folder, real, int(loc) if loc.isascii() and loc.isdigit() else 0))
+    return found, missing
+
+
+def _rows(table: Path) -> Iterator[dict[str, str]]:
+    try:
+        if table.stat().st_size > MOST_BYTES:
+            raise InputError(f"{table}: larger than {MOST_BYTES // 1024**2} MiB", HINT)
+        text = table.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{table}: cannot be read: {error}", HINT) from error
+    yield from csv.DictReader(text.splitlines(), delimiter="\t")
+
+
+def _folder(corpus: Path, name: str, path: str) -> Path | None:
+    """The program's folder; None when it is not there or leads out of the corpus."""
+    tries = (path,) if path else tuple(place.format(name=name) for place in PLACES)
+    base = corpus.resolve()
+    for one in tries:
+        folder = (base / one).resolve()
+        if name and folder.is_dir() and folder != base and folder.is_relative_to(base):
+            return folder
+    return None
+
+
+def observed(found: list[Pair], config: Config, progress: Callable[[int, int, str], None]) -> list[Observation]:
+    """Each program scanned: its features, and what the shipped model predicts."""
+    out = []
+    for done, pair in enumerate(found):
+        progress(done, len(found), pair.name)
+        out.append(observation(pair, pipeline.audit(pair.folder, config)))
+    return out
+
+
+def observation(pair: Pair, report: Report) -> Observation:
+    """What a report says of one program, beside what people really changed."""
+    counted = features.counts(report.findings, report.files, features.model().feature)
+    return Observation(pair.name, pair.real, pair.loc or report.cuda_lines, counted, report.estimate.hand_lines)

@@ -1,0 +1,108 @@
+"""The numbers of the effort model, read from rules/effort/*.toml; a broken table is a RuleError before anything is estimated."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from typing import Any
+
+import msgspec
+
+from porter.errors import RuleError
+from porter.model import Hours
+from porter.rules import parse_duration, rules_folder
+
+
+class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a whole project is, in lines of own code, and how a smaller one shrinks."""
+
+    lines: float
+    exponent: float
+    least: float
+
+
+class Sharing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The part of its first fix that a group pays when another one has paid for the pattern; 0 to 1."""
+
+    same_rule: float
+    same_pattern: float
+
+
+class ProjectLine(msgspec.Struct, frozen=True):
+    """A line that no finding causes: hours of a whole project, a file, a thing, and when it applies."""
+
+    label: str
+    phase: str
+    applies: str
+    hours: Hours = Hours()
+    file: Hours = Hours()
+    each: Hours = Hours()
+    learning: float = 1.0
+    most: int = 0
+
+
+class PhaseOf(msgspec.Struct, frozen=True):
+    """A phase and the categories whose findings are fixed in it."""
+
+    id: str
+    name: str
+    what: str
+    categories: tuple[str, ...]
+
+
+class Project(msgspec.Struct, frozen=True):
+    """rules/effort/project.toml."""
+
+    size: Size
+    scaled: frozenset[str]
+    sharing: Sharing
+    rewrite: Hours
+    lines: dict[str, ProjectLine]
+    phases: tuple[PhaseOf, ...]
+    pattern_of: dict[str, str]  # rule id -> name of its pattern
+
+    def share(self, lines: int) -> float:
+        """The part of a whole project's hours that one of so many lines of code pays, 0 to 1."""
+        part = (lines / self.size.lines) ** self.size.exponent if lines > 0 else 0.0
+        return min(1.0, max(self.size.least, part))
+
+    def phase_of(self, category: str) -> str:
+        """The phase in which findings of a category are fixed."""
+        return next((phase.id for phase in self.phases if category in phase.categories), "build")
+
+
+def table(name: str) -> dict[str, Any]:
+    """The raw table of rules/effort/<name>.toml; raises RuleError when it is missing or no TOML."""
+    path = rules_folder() / "effort" / f"{name}.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RuleError(f"{path}: {error}", "reinstall porter") from error
+
+
+@functools.lru_cache(maxsize=1)
+def project() -> Project:
+    """The project's lines, phases and patterns."""
+    raw = table("project")
+    try:
+        return Project(
+            size=msgspec.convert(raw["size"], Size), scaled=frozenset(raw["scaled"]["categories"]),
+            sharing=msgspec.convert(raw["sharing"], Sharing), rewrite=_hours(raw["rewrite"]["hours"]),
+            lines={key: _line(value) for key, value in raw["line"].items()},
+            phases=msgspec.convert(raw["phase"], tuple[PhaseOf, ...]),
+            pattern_of={rule: one["name"] for one in raw["pattern"] for rule in one["rules"]},
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
+        raise RuleError(f"rules/effort/project.toml: {error}", "reinstall porter") from error
+
+
+def _line(raw: dict[str, Any]) -> ProjectLine:
+    hours = {key: _hours(raw[key]) for key in ("hours", "file", "each") if key in raw}
+    return msgspec.convert({key: value for key, value in raw.items() if key not in hours} | hours, ProjectLine)
+
+
+def _hours(texts: list[str]) -> Hours:
+    best, likely, worst = (parse_duration(text) for text in texts)
+    if not best <= likely <= worst:
+        raise ValueError(f"{texts} does not grow from best to worst")
+    return Hours(best, likely, worst)
