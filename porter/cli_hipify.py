@@ -37,7 +37,14 @@ def explain(name: str) -> None:
 @click.option("--launch", type=click.Choice(("cuda", "ggl")), default="cuda", show_default=True, help="Keep <<<>>>, or hipLaunchKernelGGL.")
 @click.option("--rocm", default="", help="ROCm version that decides which names exist.")
 @click.option("--include", "-I", multiple=True, type=click.Path(), help="Folder with headers, for hipify-clang; may be repeated.")
-@click.option("--define", "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Preprocessor macro, for hipify-clang.")
+@click.option(
+    "--define",
+    "-D",
+    "defines",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Preprocessor macro of the build for AMD; code that it leaves out stays as it is.",
+)
 @click.option("--cuda-path", default="", type=click.Path(), help="Folder of the CUDA toolkit, for hipify-clang.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when a name could not be converted.")
 def hipify(path: str, **options: Any) -> None:

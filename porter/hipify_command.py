@@ -78,6 +78,8 @@ def run(path: str, options: Mapping[str, Any], write: Callable[[bytes], object],
     _summary(totals, choices(made).names, say)
     if root.is_dir():
         _say_torch(root, say)
+    elif builder := torch_build.builder_of(root):
+        say(f"{builder}: on ROCm, PyTorch's build (torch.utils.hipify) translates this file by itself")
     return 1 if options.get("strict") and totals.left else 0
 
 
@@ -89,10 +91,11 @@ def _translator(options: Mapping[str, Any], made: Options, root: Path) -> Transl
     engine = "builtin" if options.get("compare") else options.get("engine", "builtin")
     program = _program(engine, options) if engine != "builtin" else None
     flags = perl.flags(made)
+    given = dict(text.partition("=")[::2] if "=" in text else (text, "1") for text in options.get("defines", ()))
 
     def translate(path: str, data: bytes) -> tuple[bytes, Conversion]:
         implicit = msgspec.structs.replace(made, runtime_is_implicit=gets_runtime_unasked(path))
-        done = convert(data, implicit, live_lines(guards_of(data, path)))
+        done = convert(data, implicit, live_lines(guards_of(data, path, sure=given), given))
         if program is None:
             return done.output, done
         try:

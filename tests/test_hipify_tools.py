@@ -291,6 +291,30 @@ def test_what_the_build_of_pytorch_translates_is_named(tmp_path: Path) -> None:
     assert not any("torch" in line for line in out.lines)
 
 
+def test_one_file_that_the_build_of_pytorch_translates_is_told(tmp_path: Path) -> None:
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc" / "a.cu").write_bytes(CUDA)
+    (tmp_path / "csrc" / "b.cu").write_bytes(CUDA)
+    (tmp_path / "setup.py").write_text("from torch.utils.cpp_extension import CUDAExtension\nx = CUDAExtension('x', ['csrc/a.cu'])\n")
+    said = {}
+    for name in ("a.cu", "b.cu"):
+        out = Output()
+        out.run(tmp_path / "csrc" / name)
+        said[name] = any(line.startswith("setup.py: on ROCm, PyTorch's build") for line in out.lines)
+    assert said == {"a.cu": True, "b.cu": False}
+
+
+@pytest.mark.parametrize(
+    ("defines", "kept"),
+    [((), False), (("NO_GRAPHS",), True), (("NO_GRAPHS=0",), False), (("OTHER",), False), (("USE_ROCM", "NO_GRAPHS=1"), True)],
+)
+def test_code_that_a_macro_of_the_build_leaves_out_stays(tmp_path: Path, defines: tuple[str, ...], kept: bool) -> None:
+    (tmp_path / "a.cu").write_bytes(b"#if !NO_GRAPHS\nvoid f() { cudaFree(0); }\n#endif\nvoid g() { cudaFree(0); }\n")
+    out = Output()
+    out.run(tmp_path / "a.cu", defines=defines)
+    assert (b"f() { cudaFree" in out.data) == kept and b"g() { hipFree" in out.data
+
+
 def test_a_stand_in_for_old_nvidia_gpus_is_none_for_amd() -> None:
     own = "{}inline __device__ __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) {{ return t; }}\n{}"
     use = "__device__ void f() { v = make_bfloat162(a, b); }\n"

@@ -9,8 +9,10 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from porter.discover import read_regular
 from porter.parse.python_strings import string_value
 from porter.parse.python_tree import Source, TooSlow
 from porter.source_tree import SourceTree
@@ -19,6 +21,7 @@ BUILDERS = (b"CUDAExtension", b"load", b"load_inline")
 CLUE = b"cpp_extension"
 SOURCES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".h", ".in", ".hpp")  # what torch.utils.hipify takes
 _MOST_STRINGS = 5000
+_MOST_FOLDERS, _MOST_BUILDERS = 8, 50  # that are looked at for one source
 _MAX_BYTES = 1 << 20
 
 
@@ -71,6 +74,23 @@ def translated_by_torch(builders: Mapping[str, bytes], tree: SourceTree) -> tupl
             for source in _matching(name, posixpath.dirname(path), tree.files):
                 found.update(dict.fromkeys(tree.reach(source)))
     return tuple(sorted(found))
+
+
+def builder_of(source: Path) -> str:
+    """The Python file in one of the folders above a source that has PyTorch's build translate it; empty for none.
+
+    Looked for up to the folder with the repository's .git, at most eight folders up.
+    """
+    source = source.resolve()
+    for folder in source.parents[:_MOST_FOLDERS]:
+        name = source.relative_to(folder).as_posix()
+        for path in sorted(folder.glob("*.py"))[:_MOST_BUILDERS]:
+            data = read_regular(path, _MAX_BYTES)
+            if data is not None and any(_matching(text, "", (name,)) for text in listed_sources(data)):
+                return path.name
+        if (folder / ".git").exists():
+            break
+    return ""
 
 
 def _matching(name: str, folder: str, sources: Iterable[str]) -> list[str]:
