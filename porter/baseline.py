@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 
+from porter.baseline_cache import Cache, key_of
 from porter.config import Config
 from porter.errors import InputError
 from porter.model import Baseline, Finding, Hours, Problem, Quantiles, Report, Rule
+from porter.report_file import MAX_BYTES, SCHEMA
 from porter.revision import Reader, checkout_of
 
-SCHEMA = "porter.report/1"
-MAX_BYTES = 1 << 30
 Audit = Callable[[Path, Config], Report]
 
 
@@ -141,10 +141,14 @@ def change(before: Saved, after: Saved) -> float:
 class Source:
     """Where a baseline comes from, looked up before the long scan: a saved report, or a commit of the scanned checkout."""
 
-    def __init__(self, text: str, root: Path, git: str) -> None:
-        """``text`` is a file or a revision, ``git`` the path of git; raises InputError or ToolError when it cannot be had."""
+    def __init__(self, text: str, root: Path, git: str, cache: Cache | None = None) -> None:
+        """``text`` is a file or a revision, ``git`` the path of git; raises InputError or ToolError when it cannot be had.
+
+        ``cache`` keeps the reports of revisions, None keeps none.
+        """
         self.text = text
         self.root = root
+        self.cache = cache
         self.saved: Saved | None = None
         self.commit = ""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -163,15 +167,25 @@ class Source:
                 self.close()
                 raise
 
-    def report(self, config: Config, audit: Audit) -> tuple[Saved, dict[str, Rule]]:
-        """The earlier report, and the rules it names as far as they are known; the revision's files live in a temporary folder."""
+    def report(self, config: Config, audit: Audit, now: Report) -> tuple[Saved, dict[str, Rule]]:
+        """The earlier report, and the rules it names as far as they are known; ``now`` is the later one, of the same porter."""
         if self.saved is not None or self._folder is None:
             return self.saved or Saved(SCHEMA, _Tool(), "", "", (), "", _Summary(), (), (), ()), {}
+        place = f"{self._reader.checkout.place}\n{self._reader.checkout.is_file}\n{now.root}"
+        key = key_of(self.commit, place, now, config) if self.cache else ""
+        kept = self.cache.get(key) if self.cache else None
+        before = kept or self._audit(config, audit)
+        if self.cache and kept is None:
+            self.cache.put(key, before)
+        return saved_of(before), before.rules
+
+    def _audit(self, config: Config, audit: Audit) -> Report:
+        """The report of the revision, whose files live in a temporary folder."""
+        assert self._folder is not None
         tree = Path(self._folder.name) / "tree" / (self.root.resolve().parent if self.root.is_file() else self.root.resolve()).name
         tree.mkdir(parents=True)
         self._reader.write(self.commit, tree, config.max_bytes)
-        before = audit(tree / self.root.name if self.root.is_file() else tree, config)
-        return saved_of(before), before.rules
+        return audit(tree / self.root.name if self.root.is_file() else tree, config)
 
     def close(self) -> None:
         """Remove the temporary folder."""
@@ -191,7 +205,7 @@ def saved_of(report: Report) -> Saved:
 
 def against(report: Report, source: Source, config: Config, audit: Audit) -> Report:
     """The report with the state of every finding, what is fixed, and the debt before and after."""
-    before, rules = source.report(config, audit)
+    before, rules = source.report(config, audit, report)
     return against_saved(report, before, source.text if source.commit else Path(source.text).name, source.commit, rules)
 
 

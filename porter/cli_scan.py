@@ -42,7 +42,7 @@ FOUND, INCOMPLETE = 1, 3
 @click.option("--config", "settings_file", default="", help="Settings file; default: porter.toml or pyproject.toml in PATH.")
 @click.option("--no-config", is_flag=True, help="Do not read settings from PATH.")
 @click.option("--require-reason", is_flag=True, help="A suppression without a reason does not count.")
-@click.option("--no-cache", is_flag=True, help="Accepted for scripts: porter keeps no cache yet.")
+@click.option("--no-cache", is_flag=True, help="Scan the revision of --baseline again, even when its report is kept.")
 @click.option("--jobs", type=click.IntRange(0, 256), default=None, help="Worker processes; 0 runs all in this process.")
 @cli_report.options
 def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on: str | None, strict: bool, **options: Any) -> None:
@@ -60,7 +60,7 @@ def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on:
     look = cli_report.look_of(delivery)
     progress, stop = cli_report.progress(delivery.quiet)
     try:
-        report = _audited(Path(path), config, options["baseline"], progress)
+        report = _audited(Path(path), config, options["baseline"], progress, not options["no_cache"])
     finally:
         stop()
     cli_report.deliver(report, wanted, delivery, look)
@@ -70,14 +70,16 @@ def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on:
         raise SystemExit(FOUND)
 
 
-def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str, int, int], None]) -> Any:
+def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str, int, int], None], cached: bool) -> Any:
     """The report, held against the baseline where there is one; what cannot be a baseline is refused before the scan."""
     from porter import pipeline
     from porter.baseline import Source, against
+    from porter.baseline_cache import Cache, folder_of
 
     if not baseline:
         return pipeline.audit(root, config, progress, _command())
-    source = Source(baseline, root, shutil.which("git") or "")
+    folder = folder_of(os.environ) if cached else None
+    source = Source(baseline, root, shutil.which("git") or "", Cache(folder) if folder else None)
     try:
         report = pipeline.audit(root, config, progress, _command())
         return against(report, source, config, lambda where, how: pipeline.audit(where, how, progress))
@@ -127,6 +129,7 @@ def _config(options: dict[str, Any], file: Settings) -> Config:
         rules_dirs=(*file.rules_dirs, *options["rules_dirs"]), hipify_perl=str(found) if found else "",
         defines=(*file.defines, *options["defines"]), severities=file.severities, per_path=file.per_path,
         require_reason=options["require_reason"] or file.require_reason, today=datetime.date.today().isoformat(), notes=file.notes,
+        effort=file.effort,
     )  # fmt: skip
 
 

@@ -15,12 +15,16 @@ MAX_BYTES = 8 * 1024 * 1024
 
 
 class PathRule(msgspec.Struct, frozen=True):
-    """What the settings say of paths that match a .gitignore pattern: rule globs to suppress, and another severity."""
+    """What the settings say of paths that match a .gitignore pattern: rule globs to suppress, and another severity.
+
+    ``until`` is the last day on which it counts (2027-01-31), empty for always.
+    """
 
     pattern: str
     ignore: tuple[str, ...] = ()
     severity: Severity | None = None
     reason: str = ""
+    until: str = ""
 
 
 class EffortSettings(msgspec.Struct, frozen=True):

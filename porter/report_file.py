@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from porter.baseline import MAX_BYTES, SCHEMA
 from porter.errors import InputError
 from porter.model import (
     Action,
@@ -32,6 +31,8 @@ from porter.model import (
     Suppression,
 )
 
+SCHEMA = "porter.report/1"
+MAX_BYTES = 1 << 30
 HINT = "write one with porter scan --output FILE.json"
 
 

@@ -6,8 +6,10 @@ folders nor outputs. Only a file that the user names with --config may bring rul
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,14 @@ from typing import Any
 import msgspec
 
 from porter import ignore
-from porter.config import PathRule, check_targets
+from porter.config import EffortSettings, PathRule, check_targets
 from porter.discover import read_regular
 from porter.errors import ConfigError
 from porter.hipify import api
 from porter.model import Problem, Severity
 
 MAX_BYTES = 256 * 1024
+CURRENCY = re.compile(r"(?:[A-Za-z]{1,5}|[$\u20ac\u00a3\u00a5\u20b9\u20bd\u20a9])?\Z")
 NAME = "porter.toml"
 PROJECT = "pyproject.toml"
 HINT = "leave it out with --no-config, or name another file with --config"
@@ -33,6 +36,16 @@ class _Path(msgspec.Struct, forbid_unknown_fields=True):
     ignore: tuple[str, ...] = ()
     severity: Severity | None = None
     reason: str = ""
+    until: datetime.date | None = None
+
+
+class _Effort(msgspec.Struct, forbid_unknown_fields=True):
+    """What only the user knows of the team; see EffortSettings."""
+
+    rate: float = 0.0
+    currency: str = ""
+    experience: float = 0.0
+    assistance: float = 0.0
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,6 +60,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     require_reason: bool = False
     severities: dict[str, Severity] = {}
     per_path: dict[str, _Path | tuple[str, ...]] = {}
+    effort: _Effort = msgspec.field(default_factory=_Effort)
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -62,6 +76,7 @@ class Settings(msgspec.Struct, frozen=True):
     severities: tuple[tuple[str, Severity], ...] = ()
     per_path: tuple[PathRule, ...] = ()
     notes: tuple[Problem, ...] = ()
+    effort: EffortSettings = EffortSettings()
 
 
 def load(root: Path, named: Path | None = None, use_root: bool = True) -> Settings:
@@ -116,6 +131,8 @@ def _settings(raw: dict[str, Any], label: str, folder: Path | None) -> Settings:
         table["per_path"] = {
             key: _plain_keys(value, f"{label}: per-path.{key}", _Path) if isinstance(value, dict) else value for key, value in paths.items()
         }
+    if isinstance(table.get("effort"), dict):
+        table["effort"] = _plain_keys(table["effort"], f"{label}: effort", _Effort)
     try:
         read = msgspec.convert(table, _Table)
     except (msgspec.ValidationError, RecursionError) as error:
@@ -132,7 +149,7 @@ def _settings(raw: dict[str, Any], label: str, folder: Path | None) -> Settings:
         raise ConfigError(f"{label}: {error.message}", error.hint) from error
     return Settings(
         targets, read.rocm, read.exclude, read.include_vendored, read.define, tuple(str((folder or Path()) / name) for name in read.rules),
-        read.require_reason, tuple(read.severities.items()), per_path, _notes(label, table, folder is None),
+        read.require_reason, tuple(read.severities.items()), per_path, _notes(label, table, folder is None), _effort(read.effort, label),
     )  # fmt: skip
 
 
@@ -158,7 +175,19 @@ def _path_rule(pattern: str, value: _Path | tuple[str, ...], label: str) -> Path
     _check_patterns((pattern,), label, "per-path")
     if isinstance(value, tuple):
         return PathRule(pattern, value)
-    return PathRule(pattern, value.ignore, value.severity, value.reason)
+    until = value.until.isoformat() if value.until else ""
+    return PathRule(pattern, value.ignore, value.severity, value.reason, until)
+
+
+def _effort(read: _Effort, label: str) -> EffortSettings:
+    """The user's rate and factors within what makes sense; raises ConfigError for others."""
+    limits = (("rate", read.rate, 0.0, 100_000.0), ("experience", read.experience, 0.2, 5.0), ("assistance", read.assistance, 0.1, 1.0))
+    for name, value, low, high in limits:
+        if value and not low <= value <= high:
+            raise ConfigError(f"{label}: effort.{name}: {value:g} is not between {low:g} and {high:g}", HINT)
+    if not CURRENCY.match(read.currency):
+        raise ConfigError(f"{label}: effort.currency: '{read.currency[:20]}' is no currency", "for example EUR")
+    return EffortSettings(read.rate, read.currency, read.experience, read.assistance)
 
 
 def _check_patterns(patterns: tuple[str, ...], label: str, key: str) -> None:

@@ -38,7 +38,7 @@ def apply(findings: Sequence[Finding], examined: Iterable[Examined], ruleset: Ru
         if one.ignores:
             marks[one.path] = _Marks(one.ignores, config, named)
             problems += marks[one.path].notes(one)
-    by_path = _PathRules(config.per_path)
+    by_path = _PathRules(config)
     kept: list[Finding] = []
     hidden: list[Finding] = []
     why: dict[str, Suppression] = {}
@@ -51,7 +51,7 @@ def apply(findings: Sequence[Finding], examined: Iterable[Examined], ruleset: Ru
             why[finding.fingerprint] = reason
         else:
             kept.append(_with_severity(finding, rule, config, by_path))
-    return Outcome(tuple(kept), tuple(hidden), why, tuple(problems))
+    return Outcome(tuple(kept), tuple(hidden), why, (*problems, *by_path.notes()))
 
 
 def names(pattern: str, rule: Rule) -> bool:
@@ -125,11 +125,14 @@ def _note(path: str, mark: IgnoreMark, what: str) -> Problem:
 
 
 class _PathRules:
-    """The settings' per-path rules, compiled; each path is matched once."""
+    """The settings' per-path rules that count, compiled; each path is matched once."""
 
-    def __init__(self, rules: tuple[PathRule, ...]) -> None:
-        self.rules = [(ignore.spec_of([rule.pattern])[0], rule) for rule in rules]
+    def __init__(self, config: Config) -> None:
+        self.refused = [(rule, wrong) for rule in config.per_path if (wrong := _refused_rule(rule, config))]
+        refused = {rule.pattern for rule, _ in self.refused}
+        self.rules = [(ignore.spec_of([rule.pattern])[0], rule) for rule in config.per_path if rule.pattern not in refused]
         self.known: dict[str, list[PathRule]] = defaultdict(list)
+        self.used: set[tuple[str, str]] = set()
 
     def of(self, path: str) -> list[PathRule]:
         if self.rules and path not in self.known:
@@ -138,9 +141,27 @@ class _PathRules:
 
     def reason(self, finding: Finding, rule: Rule) -> Suppression | None:
         for one in self.of(finding.path):
-            if any(names(pattern, rule) for pattern in one.ignore):
+            fits = [pattern for pattern in one.ignore if names(pattern, rule)]
+            self.used |= {(one.pattern, pattern) for pattern in fits}
+            if fits:
                 return Suppression("external", finding.path, finding.line, one.reason or f"settings for {one.pattern}")
         return None
+
+    def notes(self) -> Iterator[Problem]:
+        """A note on each rule that does not count, and on each glob of one that suppressed nothing."""
+        for rule, wrong in self.refused:
+            yield Problem(STAGE, "", 0, f"settings for {rule.pattern[:100]}: {wrong}; it does not count", matters=False)
+        for _, rule in self.rules:
+            for pattern in rule.ignore:
+                if (rule.pattern, pattern) not in self.used:
+                    what = f"settings for {rule.pattern[:100]} suppress nothing: '{pattern[:100]}' is not found there; it can go"
+                    yield Problem(STAGE, "", 0, what, matters=False)
+
+
+def _refused_rule(rule: PathRule, config: Config) -> str:
+    if rule.ignore and config.require_reason and not rule.reason.strip():
+        return "the suppression gives no reason, and reasons are required"
+    return f"ended on {rule.until}" if rule.until and config.today and rule.until < config.today else ""
 
 
 def _with_severity(finding: Finding, rule: Rule, config: Config, by_path: _PathRules) -> Finding:

@@ -14,6 +14,12 @@ from porter import rules
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tests keep nothing in the cache of whoever runs them."""
+    os.environ["PORTER_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
 def ruleset() -> rules.RuleSet:
     return rules.load()

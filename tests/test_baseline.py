@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,7 +15,7 @@ from click.testing import CliRunner, Result
 from conftest import need_tool
 from report_factory import finding, make_report, rules
 
-from porter import baseline, pipeline, revision
+from porter import baseline, baseline_cache, pipeline, revision
 from porter.cli import main
 from porter.errors import InputError, ToolError
 from porter.model import Finding, Hours, Problem
@@ -275,3 +277,50 @@ def test_scan_against_a_revision(checkout: Path, tmp_path: Path, quick: None) ->
     assert data["baseline"]["source"] == "v1" and len(data["baseline"]["commit"]) == 40 and data["summary"]["complete"]
     assert not (tmp_path / "pwned").exists()
     assert porter(*args, "nope").exit_code == 2 and porter(*args, "nope.json").exit_code == 2
+
+
+def test_a_revision_is_scanned_once_and_kept(checkout: Path, tmp_path: Path, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("PORTER_CACHE", str(cache))
+    scanned: list[str] = []
+    real = pipeline.audit
+    monkeypatch.setattr(pipeline, "audit", lambda root, *more: (scanned.append(str(root)), real(root, *more))[1])
+    args = ["scan", str(checkout), "--jobs", "0", "--format", "json", "--baseline", "v1"]
+
+    def run(*more: str) -> tuple[dict[str, Any], int]:
+        scanned.clear()
+        done = porter(*args, *more)
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout), len(scanned)
+
+    first, second = run(), run()
+    assert (first[1], second[1]) == (2, 1) and first[0] == second[0] and first[0]["fixed"] == []
+    (checkout / "a.cu").unlink()
+    changed, times = run()
+    assert times == 1 and [f["rule"] for f in changed["fixed"]] == ["nvshmem"] and "nvshmem" in changed["rules"]
+    assert run("--target", "gfx1100")[1] == 2 and run("--no-cache")[1] == 2
+    assert len(list(cache.iterdir())) == 2 and cache.stat().st_mode & 0o77 == 0
+    for path in cache.iterdir():
+        path.write_bytes(path.read_bytes()[:40])
+    assert run()[1] == 2 and run()[1] == 1
+
+
+def test_the_cache_keeps_the_newest_and_never_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baseline_cache, "KEPT", 3)
+    cache = baseline_cache.Cache(tmp_path / "deep/cache")
+    for i in range(6):
+        cache.put(f"k{i}", REPORT)
+        os.utime(tmp_path / f"deep/cache/k{i}.json.gz", ns=(i, i))
+    cache.put("k6", REPORT)
+    assert sorted(path.name[:2] for path in (tmp_path / "deep/cache").iterdir()) == ["k4", "k5", "k6"]
+    found = cache.get("k6")
+    assert (
+        found is not None
+        and [f.fingerprint for f in found.findings] == [f.fingerprint for f in REPORT.findings]
+        and cache.get("none") is None
+    )
+    (tmp_path / "file").write_text("")
+    baseline_cache.Cache(tmp_path / "file").put("k", REPORT)
+    assert baseline_cache.Cache(tmp_path / "file").get("k") is None
+    assert baseline_cache.folder_of({}) is None and baseline_cache.folder_of({"HOME": "relative"}) is None
+    assert baseline_cache.folder_of({"HOME": "/h", "XDG_CACHE_HOME": "/x"}) == Path("/x/porter")

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from porter import pipeline, settings
 from porter.cli import main
-from porter.config import Config, PathRule
+from porter.config import Config, EffortSettings, PathRule
 from porter.errors import ConfigError
 from porter.model import Severity
 from porter.rules import RuleSet
@@ -29,7 +29,11 @@ nvshmem = "info"
 "cut*" = "minor"
 [per-path]
 "tests/**" = ["*"]
-"bench/" = { ignore = ["nccl*"], severity = "minor", reason = "not shipped" }
+"bench/" = { ignore = ["nccl*"], severity = "minor", reason = "not shipped", until = 2027-01-31 }
+[effort]
+rate = 95
+currency = "EUR"
+experience = 1.5
 """
 
 
@@ -47,7 +51,8 @@ def test_every_key_is_read_from_both_files(tmp_path: Path) -> None:
     assert got.targets == ("gfx90a", "gfx942") and got.rocm == "7.0" and got.exclude == ("docs/", "*.gen.cu")
     assert got.include_vendored and got.require_reason and got.defines == ("USE_ROCM=1",)
     assert got.severities == (("nvshmem", Severity.INFO), ("cut*", Severity.MINOR))
-    assert got.per_path == (PathRule("tests/**", ("*",)), PathRule("bench/", ("nccl*",), Severity.MINOR, "not shipped"))
+    assert got.per_path == (PathRule("tests/**", ("*",)), PathRule("bench/", ("nccl*",), Severity.MINOR, "not shipped", "2027-01-31"))
+    assert got.effort == EffortSettings(95.0, "EUR", 1.5)
     (tmp_path / "porter.toml").unlink()
     text = "[project]\nname = 'x'\n[tool.porter]\nrocm = '7.0'\n[tool.porter.severities]\nnvshmem = 'info'\n"
     again = settings.load(write(tmp_path, text, "pyproject.toml"))
@@ -78,6 +83,14 @@ def test_the_report_says_which_settings_of_the_folder_are_in_force(tmp_path: Pat
         ("exclude = ['a', 3]", ("exclude[1]",)),
         ("exclude = ['a'", ("porter.toml",)),
         ("rules = ['../../rules']", ("'rules'", "--config")),
+        ("[effort]\nrate = -1", ("effort.rate", "-1")),
+        ("[effort]\nrate = nan", ("effort.rate", "nan")),
+        ("[effort]\nrate = 'high'", ("effort", "rate")),
+        ("[effort]\nexperience = 50", ("effort.experience", "0.2 and 5")),
+        ("[effort]\nassistance = 0.01", ("effort.assistance",)),
+        ("[effort]\ncurrency = '<b>'", ("effort.currency",)),
+        ("[effort]\nrates = 1", ("'rates'", "rate")),
+        ("[per-path]\n'a/' = { ignore = ['*'], until = 'soon' }", ("until",)),
         ("x = " + "[" * 50_000, ("porter.toml",)),
         ("#" * (settings.MAX_BYTES + 1), ("larger",)),
     ],
@@ -155,3 +168,13 @@ def test_a_bad_file_is_one_line_and_status_2(tmp_path: Path) -> None:
     assert result.stderr.startswith("porter: porter.toml: unknown key 'tragets'") and result.stderr.count("\n") == 1
     missing = porter("scan", str(tmp_path), "--config", "/no/such/porter.toml")
     assert missing.exit_code == 2 and "/no/such/porter.toml" in missing.stderr
+
+
+def test_effort_settings_reach_the_estimate_and_the_report(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text("#include <nvshmem.h>\n")
+    args = ("scan", str(tmp_path), "--jobs", "0", "--format", "json")
+    plain = json.loads(porter(*args).stdout)
+    write(tmp_path, "[effort]\nrate = 100\ncurrency = 'EUR'\nexperience = 2\n")
+    told = json.loads(porter(*args).stdout)
+    assert told["estimate"]["total"]["likely"] == pytest.approx(2 * plain["estimate"]["total"]["likely"], rel=0.01)
+    assert told["estimate"]["cost"]["currency"] == "EUR" and "cost" not in plain["estimate"]

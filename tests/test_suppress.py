@@ -160,6 +160,34 @@ def test_a_mark_ends_after_its_last_day(scan: Scan) -> None:
     assert len(late.findings) == 1 and "ended on 2027-01-31" in words(late)[0][1]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// porter: ignore-file[nvshmem] next release until=2027-01-31\n#include <nvshmem.h>\n",
+        "// porter: ignore-start[nvshmem] next release until=2027-01-31\n#include <nvshmem.h>\n// porter: ignore-end\n",
+    ],
+)
+def test_blocks_and_files_end_after_their_last_day_and_need_a_reason_too(scan: Scan, text: str) -> None:
+    assert len(scan({"a.cu": text}, today="2027-01-31", require_reason=True).suppressed) == 1
+    assert "ended on 2027-01-31" in words(scan({"a.cu": text}, today="2027-02-01"))[0][1]
+    bare = scan({"a.cu": text.replace(" next release until=2027-01-31", "")}, require_reason=True)
+    assert len(bare.findings) == 1 and "gives no reason" in words(bare)[0][1]
+
+
+def test_suppressions_of_the_settings_need_reasons_end_and_are_named_when_unused(scan: Scan) -> None:
+    files = {"tests/a.cu": "#include <nvshmem.h>\n"}
+    bare, ended = PathRule("tests/", ("nvs*",)), PathRule("tests/", ("nvs*",), reason="old", until="2026-11-30")
+    assert len(scan(files, per_path=(bare,)).suppressed) == 1
+    for rule, settings, said in (
+        (bare, {"require_reason": True}, "gives no reason"),
+        (ended, {"today": "2026-12-01"}, "ended on 2026-11-30"),
+        (PathRule("src/", ("nvs*",)), {}, "settings for src/ suppress nothing: 'nvs*'"),
+    ):
+        outcome = scan(files, per_path=(rule,), **settings)
+        assert len(outcome.findings) == 1 and said in words(outcome)[0][1] and not outcome.problems[0].matters
+    assert len(scan(files, per_path=(ended,), today="2026-11-30").suppressed) == 1
+
+
 def test_settings_suppress_and_grade_by_path(scan: Scan) -> None:
     files = {"tests/a.cu": "#include <nvshmem.h>\n", "src/a.cu": "#include <nvshmem.h>\n", "src/old/a.cu": "#include <nvshmem.h>\n"}
     rules = (PathRule("tests/", ("nvs*",), reason="not shipped"), PathRule("src/old/**", severity=Severity.INFO))

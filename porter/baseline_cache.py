@@ -1,0 +1,87 @@
+"""Baseline cache: keeps the report of a scanned revision, so that the next comparison with it scans only once.
+
+A commit never changes, so its report depends on the commit, the scanned place, porter itself, its rules and the settings: all of
+that is in the name of the file. What cannot be read or written is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from porter import report_file
+from porter.config import Config
+from porter.errors import InputError, OutputError
+from porter.model import Report
+from porter.render import json as json_report
+from porter.write import write_whole
+
+KEPT = 20  # reports; the oldest go first
+ENDING = ".json.gz"
+VARIABLE = "PORTER_CACHE"
+
+
+def folder_of(env: Mapping[str, str]) -> Path | None:
+    """PORTER_CACHE, else porter/ in the user's cache folder; None where there is no home."""
+    for name, below in ((VARIABLE, ""), ("XDG_CACHE_HOME", "porter"), ("HOME", ".cache/porter")):
+        if Path(env.get(name, "")).is_absolute():
+            return Path(env[name]) / below
+    return None
+
+
+class Cache:
+    """Reports of revisions in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """The folder is made when something is kept."""
+        self.folder = folder
+
+    def get(self, key: str) -> Report | None:
+        """The report that was kept under a key."""
+        path = self.folder / (key + ENDING)
+        try:
+            with path.open("rb") as stream:
+                data = gzip.GzipFile(fileobj=stream).read(report_file.MAX_BYTES)
+            found = report_file.parse(data)
+        except (OSError, EOFError, ValueError, InputError):  # gzip's own error is an OSError, zlib's comes as EOFError or ValueError
+            return None
+        with contextlib.suppress(OSError):
+            path.touch()
+        return found
+
+    def put(self, key: str, report: Report) -> None:
+        """Keep a report; the oldest of too many go."""
+        with contextlib.suppress(OSError, OutputError):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_whole(self.folder / (key + ENDING), gzip.compress(json_report.render(report).encode(), 6, mtime=0))
+            kept = sorted(self.folder.glob("*" + ENDING), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+            for path in kept[KEPT:]:
+                path.unlink(missing_ok=True)
+
+
+def key_of(commit: str, place: str, report: Report, config: Config) -> str:
+    """The name for the report of a commit's place, as ``config`` and the porter that made ``report`` would give it."""
+    plain = msgspec.structs.replace(config, jobs=0, notes=())
+    parts = (commit, place, report.tool_version, report.rules_version, _code(), _state(config.hipify_perl))
+    return hashlib.sha256(msgspec.json.encode((parts, msgspec.to_builtins(plain)))).hexdigest()
+
+
+def _code() -> str:
+    """A digest of porter's own files by name, size and time: a checkout changes without changing its version."""
+    here = Path(__file__).resolve().parent
+    states = [(str(path.relative_to(here)), *_state(str(path))) for path in sorted(here.rglob("*.py"))]
+    return hashlib.sha256(msgspec.json.encode(states)).hexdigest()
+
+
+def _state(path: str) -> tuple[int, int]:
+    """Size and time of a file; zeros for none."""
+    try:
+        stat = Path(path).stat() if path else None
+    except OSError:
+        stat = None
+    return (stat.st_size, stat.st_mtime_ns) if stat else (0, 0)
