@@ -20,6 +20,11 @@ INTERRUPTED = 130
 
 # Where each command lives, and what `porter --help` says of it without loading it.
 COMMANDS = {
+    "actuals": ("porter.cli_calibrate:actuals", "Record what a group of findings really took, and show predicted against actual."),
+    "calibrate": (
+        "porter.cli_calibrate:calibrate",
+        "Hold predicted hand-changed lines against real ones: a folder of programs, and a table of the lines that people changed.",
+    ),
     "comment": (
         "porter.cli_comment:comment",
         "Comment on a pull request: new and fixed findings of a JSON report, in one comment that is kept up to date.",

@@ -1,0 +1,142 @@
+"""The commands `porter calibrate` and `porter actuals`: predictions held against what ports really took."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from porter.calibrate.actuals import Actual
+    from porter.calibrate.fit import Observation
+
+ACTUALS = "porter-actuals.jsonl"
+
+
+@click.command()
+@click.argument("corpus", type=click.Path())
+@click.option("--pairs", required=True, type=click.Path(), help="Table (tab-separated) with name and hand_lines or substantive_lines.")
+@click.option("--fit", "table", type=click.Path(), default="", help="Fit the model on these programs and write it into this table.")
+@click.option("--label", default="", help="Name of the corpus in the table that --fit writes; default: the folder's name.")
+@click.option("--observations", type=click.Path(), default="", help="Keep what the scans saw in this file, and read it when it is there.")
+@click.option("--limit", default=0, metavar="N", help="Only the first N programs.")
+@click.option("--jobs", default=1, show_default=True, metavar="N", help="Worker processes of each scan.")
+@click.option("--format", "form", type=click.Choice(("markdown", "json")), default="markdown", show_default=True)
+def calibrate(corpus: str, pairs: str, table: str, label: str, observations: str, limit: int, jobs: int, form: str) -> None:
+    """Hold predicted hand-changed lines against real ones: a folder of programs, and a table of the lines that people changed."""
+    import msgspec
+
+    from porter.calibrate import backtest, fit, written
+    from porter.errors import InputError
+    from porter.estimate import features
+
+    seen = _observed(Path(corpus), Path(pairs), observations, limit, jobs)
+    if len(seen) < 2 * fit.FOLDS:
+        raise InputError(f"{len(seen)} programs are too few to judge a model by", f"{2 * fit.FOLDS} or more are needed")
+    held = fit.cross_validated(seen, features.model())
+    results = {
+        "cross_validated": backtest.measured(seen, held),
+        "shipped": backtest.measured(seen, [one.predicted for one in seen]),
+    }
+    if table:
+        written.write(Path(table), fit.fitted(seen, features.model()), results["cross_validated"], label or Path(corpus).resolve().name)
+        click.echo(f"porter: wrote {table}", err=True)
+    if form == "json":
+        rows = backtest.rows(seen, held)
+        made = {name: msgspec.to_builtins(result) for name, result in results.items()} | {"programs": rows}
+        click.echo(msgspec.json.format(msgspec.json.encode(made), indent=2).decode())
+        return
+    known = features.model().backtest
+    shipped = f"The shipped model {known['version']} (fitted on: {known['corpus']})"
+    click.echo(backtest.page(results["cross_validated"], "Cross-validated: each program predicted by a model fitted without it"))
+    click.echo(backtest.page(results["shipped"], shipped), nl=False)
+
+
+def _observed(corpus: Path, table: Path, kept: str, limit: int, jobs: int) -> list[Observation]:
+    """The programs scanned, or read from the file that an earlier run kept."""
+    from porter.calibrate import corpus as corpora
+    from porter.calibrate import observations
+    from porter.config import Config
+
+    found, missing = corpora.pairs(corpus, table)
+    found = found[:limit] if limit else found
+    if missing:
+        names = ", ".join(missing[:5])
+        click.echo(
+            f"porter: {len(missing)} programs of the table are not in the corpus: {names}{' …' if len(missing) > 5 else ''}", err=True
+        )
+    if kept and Path(kept).is_file():
+        return observations.load(Path(kept), found)
+    seen = corpora.observed(found, Config(jobs=jobs), _progress)
+    if kept:
+        observations.save(Path(kept), seen)
+    return seen
+
+
+def _progress(done: int, total: int, name: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{done}/{total} {name}", err=True, nl=False)
+
+
+@click.group()
+def actuals() -> None:
+    """Record what a group of findings really took, and show predicted against actual."""
+
+
+@actuals.command()
+@click.argument("report", type=click.Path())
+@click.argument("what")
+@click.option("--hours", required=True, type=float, metavar="H", help="Person-hours it took.")
+@click.option("--lines", type=click.IntRange(0, 10**8), default=None, metavar="N", help="Lines changed, added and removed.")
+@click.option("--note", default="", help="Words for whoever reads it later.")
+@click.option("--file", "path", default=ACTUALS, show_default=True, type=click.Path(), help="The local file of records.")
+def record(report: str, what: str, hours: float, lines: int | None, note: str, path: str) -> None:
+    """Record the hours of WHAT: a group, rule, fingerprint or project line of a JSON REPORT."""
+    from porter.calibrate import actuals as records
+    from porter.errors import ConfigError
+
+    if not (math.isfinite(hours) and 0 <= hours <= 1e6):
+        raise ConfigError(f"--hours: {hours} is no number of hours")
+    root, found = records.predicted(Path(report), what)
+    made = records.made(root, found, hours, lines, datetime.date.today().isoformat(), note[:2000])
+    records.append(Path(path), made)
+    click.echo(f"{_words(made)}: {hours:g} h, predicted {made.predicted.likely:.2g} h; written to {path}")
+
+
+@actuals.command()
+@click.option("--file", "path", default=ACTUALS, show_default=True, type=click.Path(), help="The local file of records.")
+@click.option("--format", "form", type=click.Choice(("terminal", "json")), default="terminal", show_default=True)
+def show(path: str, form: str) -> None:
+    """Show predicted against actual hours: each record, the sums, and the middle ratio of each rule."""
+    import msgspec
+
+    from porter.calibrate import actuals as records
+
+    found = records.load(Path(path))
+    sums = records.compared(found)
+    if form == "json":
+        made = sums | {"actuals": [msgspec.to_builtins(one) for one in found]}
+        click.echo(msgspec.json.format(msgspec.json.encode(made), indent=2).decode())
+        return
+    click.echo(f"{'actual':>9} {'likely':>8} {'best':>8} {'worst':>8}  what")
+    for one in found:
+        hours = one.predicted
+        click.echo(f"{one.hours:>7.2g} h {hours.likely:>8.2g} {hours.best:>8.2g} {hours.worst:>8.2g}  {_words(one)}")
+    click.echo(f"{sums['actual']:>7.3g} h {sums['predicted']:>8.3g}  in all; {sums['inside']} of {len(found)} between best and worst")
+    for name, rule in sums["rules"].items():
+        if rule["ratio"] is not None:
+            click.echo(f"{rule['ratio']:>9.2f} times the likely hours: {_plain(name)} ({rule['records']} records)")
+
+
+def _words(one: Actual) -> str:
+    return _plain(f"{one.root}: {one.group or one.rule or one.label}")
+
+
+def _plain(text: str) -> str:
+    from porter.render.neutral import one_line
+
+    return one_line(text)
