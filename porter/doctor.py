@@ -19,6 +19,9 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)+|\d+")
 _AMDROCM = "package amdrocm of AMD's repository (ROCm 7.14 and later)"
 
 
+_LINKS = "porter verify up to the rung links, with libamdhip64 of the same HIP"
+
+
 class Tool(msgspec.Struct, frozen=True):
     """One tool: where it was found (empty for not), its version, what it adds to a report, and how to get it."""
 
@@ -37,11 +40,11 @@ def examine(environment: Mapping[str, str], hip_include: str = "", hipify_path: 
         _hipify_perl(perl.find(*search)),
         _hipify_clang(clang.find("", "", *search[2:])),
         _program(
-            "hipcc", compilers.find_program("hipcc", environment), "porter verify up to the rung links, for the targets that it knows",
+            "hipcc", compilers.find_program("hipcc", environment), f"{_LINKS}, for the targets that it knows",
             f"{_AMDROCM}; hipcc up to 7.2, and in Debian; hipcc-rocm in Ubuntu 26.04",
         ),
         _program(
-            "amdclang++", compilers.find_program("amdclang++", environment), "porter verify up to the rung links, for every target",
+            "amdclang++", compilers.find_program("amdclang++", environment), f"{_LINKS}, for every target",
             f"{_AMDROCM}; rocm-llvm up to 7.2",
         ),
         _clang(environment),
