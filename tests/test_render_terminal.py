@@ -62,3 +62,19 @@ def test_rich_markup_in_code_stays_text():
     report = make_report(findings=(finding(rule, "[bold]x[/bold].cu", 1, "[red]int[/red] :smile:", "m"),))
     text = terminal.render(report, 100)
     assert "[bold]x[/bold].cu:1" in text and "[red]int[/red] :smile:" in text
+
+
+def test_the_end_is_totals_and_top_rules():
+    text = terminal.render(make_report(), 100, html_path="porter-report.html")
+    order = ["Top findings", "Works as it is", "Problems", "Category", "Top rules (4 of 4)", "Effort", "Scanned", "Report", "Next"]
+    assert [text.index("\n" + name) for name in order] == sorted(text.index("\n" + name) for name in order)
+
+
+def test_verbose_lists_every_finding_and_every_problem():
+    report = large_report(300)
+    text = terminal.render(report, 120, verbose=True)
+    assert sum(1 for line in text.splitlines() if re.match(r" +\d+  (blocker|major|minor|info)  \S+$", line)) == 300
+    assert text.count("│ unsigned vote_") >= 300
+    assert "Findings (300)" not in terminal.render(report, 120)
+    many = make_report(problems=make_report().problems * 9)
+    assert "with --verbose" in terminal.render(many, 120) and "with --verbose" not in terminal.render(many, 120, verbose=True)
