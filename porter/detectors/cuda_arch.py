@@ -112,6 +112,8 @@ def _rule(parsed: Parsed, code: Code, group: Group, function: Any, is_arch: bool
     included = code.directives_of(group.cuda)
     if not lost and not included and not _essence(ours):
         return ""
+    if "".join(ours.split()) == "".join(theirs.split()) and included == code.directives_of(group.amd):
+        return ""  # both builds read the same code, from two branches
     if _stops(ours):
         return "cuda-arch-trap" if is_arch else "cuda-guard-error"
     ours_defined = code.directives_of(group.amd)
