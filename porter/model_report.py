@@ -112,6 +112,60 @@ class Estimate(msgspec.Struct, frozen=True):
     build_lines: Quantiles = Quantiles()  # lines of build, packaging, container and deployment files; not in hand_lines
 
 
+class GpuFit(msgspec.Struct, frozen=True):
+    """One kind of GPU for one model: how many, how they are laid out, what stays free, and money where the user gave prices."""
+
+    vendor: str
+    gpu: str
+    memory_gb: float
+    verified: bool  # False: nobody has checked the memory size
+    gpus: int  # 0: porter tries no number of servers that holds the model
+    tensor: int
+    pipeline: int
+    replicas: int  # a server of eight
+    free_gb: float
+    runs: str  # whether the hardware computes in the model's format
+    gpu_hour: float | None = None
+    month: float | None = None  # of the GPUs that the model needs
+    gb_month: float | None = None
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Something to know, and its source; ``side`` marks a reason against a move."""
+
+    text: str
+    source: str = ""
+    side: bool = False
+
+
+class ModelSize(msgspec.Struct, frozen=True):
+    """A model for inference: memory by part, and how many GPUs of each kind; 1 GB = 10^9 bytes."""
+
+    name: str
+    where: str
+    params: int
+    dtype: str
+    kv_dtype: str
+    context: int
+    concurrency: int
+    weights_gb: float
+    kv_gb: float
+    total_gb: float
+    reserve_share: float
+    asked_tensor: int = 0
+    fits: tuple[GpuFit, ...] = ()
+    advice: tuple[Note, ...] = ()
+    currency: str = ""
+
+
+class Sizing(msgspec.Struct, frozen=True):
+    """The models that the repository serves or the user names; the largest, and how many more; names nobody here can size."""
+
+    models: tuple[ModelSize, ...]
+    not_sized: tuple[str, ...] = ()
+    more: int = 0
+
+
 class HipifySummary(msgspec.Struct, frozen=True):
     """Which engine's output the report shows, and what it did in all own CUDA files."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -49,12 +50,14 @@ def find(path: Path | None, given: Given) -> tuple[tuple[Found, ...], tuple[str,
     if not look.found:
         named = f"; its commands name {look.unknown[0]}, whose sizes porter does not know" if look.unknown else ""
         raise InputError(f"{path}: no config.json of a model and no server's command that names a known one{named}", "give --params")
-    unique = {(found.shape.name, found.context, found.served.dtype if found.served else ""): found for found in reversed(look.found)}
-    found = tuple(
-        Found(_with_options(one.shape, given), one.where, one.served)
-        for one in sorted(unique.values(), key=lambda f: (f.shape.name, f.where))
-    )
-    return found, look.unknown
+    return unique(look.found, given), look.unknown
+
+
+def unique(found: Sequence[Found], given: Given) -> tuple[Found, ...]:
+    """Each model with each context and format once, the first place that names it; with what the options say."""
+    once = {(one.shape.name, one.context, one.served.dtype if one.served else ""): one for one in reversed(found)}
+    ordered = sorted(once.values(), key=lambda f: (f.shape.name, f.where))
+    return tuple(Found(_with_options(one.shape, given), one.where, one.served) for one in ordered)
 
 
 def _with_options(shape: Shape, given: Given) -> Shape:

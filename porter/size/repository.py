@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,7 @@ from porter.config import Config
 from porter.discover import Entry, discover, read_below
 from porter.errors import ConfigError, InputError
 from porter.kinds import decode
-from porter.model import Origin, SourceFile
+from porter.model import Fact, Origin, SourceFile
 from porter.parse import parser_of
 from porter.size import config_json, known
 from porter.size.dtypes import DTYPES, DType, dtype_of
@@ -57,11 +57,21 @@ def look(root: Path) -> Look:
             return Look((Found(config_json.read(own), str(own)),))
     entries = [entry for entry in discover(root, Config()).entries if entry.origin is not Origin.VENDORED]
     base = root if root.is_dir() else root.parent
-    local = dict(_configs(base, entries))
+    return of(base, (entry.path for entry in entries[:MAX_FILES] if is_config(entry.path)), _commands(base, entries))
+
+
+def is_config(path: str) -> bool:
+    """Whether a file has the name of a model's description."""
+    return path.rsplit("/", 1)[-1] == "config.json"
+
+
+def of(base: Path, configs: Iterable[str], commands: Iterable[Served]) -> Look:
+    """The models of config.json files below a folder and of serving commands."""
+    local = dict(_configs(base, configs))
     found = [Found(shape, path) for path, shape in local.items()]
     unknown: list[str] = []
     by_name = known.models()
-    for served in _commands(base, entries):
+    for served in commands:
         shape = by_name.get(served.model.lower()) or _local(served.model, local)
         if shape is None:
             unknown.append(f"{served.path}:{served.line}: {served.model}")
@@ -86,15 +96,14 @@ def _format(text: str) -> DType | None:
         return DTYPES["fp8"] if text.startswith("fp8") else None
 
 
-def _configs(root: Path, entries: list[Entry]) -> Iterator[tuple[str, Shape]]:
-    for entry in entries[:MAX_FILES]:
-        if entry.path.rsplit("/", 1)[-1] == "config.json":
-            data = read_below(root, entry.path, config_json.MAX_BYTES)
-            if data and b"num_hidden_layers" in data:
-                try:
-                    yield entry.path, config_json.read(root / entry.path)
-                except InputError:
-                    continue  # another sort of config.json, or a model without a cache
+def _configs(root: Path, paths: Iterable[str]) -> Iterator[tuple[str, Shape]]:
+    for path in paths:
+        data = read_below(root, path, config_json.MAX_BYTES)
+        if data and b"num_hidden_layers" in data:
+            try:
+                yield path, config_json.read(root / path)
+            except InputError:
+                continue  # another sort of config.json, or a model without a cache
 
 
 def _local(model: str, local: dict[str, Shape]) -> Shape | None:
@@ -107,9 +116,13 @@ def _commands(root: Path, entries: list[Entry]) -> Iterator[Served]:
     for entry in [entry for entry in entries if entry.kind in KINDS][:MAX_FILES]:
         data = read_below(root, entry.path, MAX_BYTES)
         parse = parser_of(entry.kind)
-        if data is None or parse is None or not any(sign in data for sign in SIGNS):
-            continue
-        file = SourceFile(entry.path, entry.kind, decode(data))
-        facts = parse(file).facts
-        yield from commands(file, facts)
-        yield from python_calls(file.path, facts)
+        if data is not None and parse is not None and any(sign in data for sign in SIGNS):
+            file = SourceFile(entry.path, entry.kind, decode(data))
+            yield from served_by(file, parse(file).facts)
+
+
+def served_by(file: SourceFile, facts: list[Fact]) -> tuple[Served, ...]:
+    """The serving commands and engine calls among the facts of one file."""
+    if file.kind not in KINDS or not any(sign in file.data for sign in SIGNS):
+        return ()
+    return (*commands(file, facts), *python_calls(file.path, facts))
