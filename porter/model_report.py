@@ -131,11 +131,11 @@ class GpuFit(msgspec.Struct, frozen=True):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Something to know, and its source; ``side`` marks a reason against a move."""
+    """Something to know, and its source; ``side`` says whose hardware it speaks for, where it takes a side."""
 
     text: str
     source: str = ""
-    side: bool = False
+    side: str = ""
 
 
 class ModelSize(msgspec.Struct, frozen=True):
