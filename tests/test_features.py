@@ -70,8 +70,7 @@ GUARDS = [
     ("void host(int* p) {\n#if __CUDA_ARCH__ >= 800\n  *p = 1;\n#else\n  *p = 2;\n#endif\n}", []),
     ("#if defined(CUDA_VERSION) && CUDA_VERSION < 9000\n#error old\n#endif\n", []),
     (
-        "void w(int* s) {\n#ifdef __CUDACC_VER_MAJOR__\n#if __CUDACC_VER_MAJOR__ == 11\n  wait(s, 0);\n#else\n  wait(s, kDefault);\n"
-        "#endif\n#else  // clang\n  wait(s,  kDefault);\n#endif\n}",
+        "void w(int* s) {\n#ifdef __CUDACC_VER_MAJOR__\n  wait(s, kDefault);\n#else  // clang\n  wait(s,  kDefault);\n#endif\n}",
         [],
     ),
     ("#if 0\n#if CUDA_VERSION >= 11000\nint a();\n#endif\n#endif\n", []),
