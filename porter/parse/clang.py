@@ -1,7 +1,8 @@
 """A second opinion from libclang: which lines its preprocessor skips and what constants are worth, with our own stub header.
 
-Never on the way of every file: it confirms files that already have hits, and the tests compare the guards with it. Everything
-here answers None where libclang is missing or the file is too large; no answer is no statement.
+No part of a scan: the tests hold the guards and the folded constants against it line by line, and where both agree it could
+confirm nothing that is not known already. ``porter verify`` parses with it where there is no compiler for HIP. Everything here
+answers None where libclang is missing or the file is too large; no answer is no statement.
 """
 
 from __future__ import annotations
