@@ -219,3 +219,24 @@ def confidence_of(name: str, text: str) -> dict[str, Confidence | None]:
     own = auditor()
     hits, _ = detect.detect(parse(SourceFile(name, kind, text.encode())), own.index, own.config, own.matcher, own.detectors)
     return {hit.rule: hit.confidence for hit in hits}
+
+
+def test_clones_downloads_and_images_in_scripts() -> None:
+    text = 'N=${N:-$(nvidia-smi -L | wc -l)}\nIMAGE="nvcr.io/nvidia/pytorch:25.10-py3"\ngit clone -b v2 https://github.com/NVIDIA/gdrcopy.git\n'
+    text += 'echo "deb https://developer.download.nvidia.com/devtools/repos/ubuntu2204/amd64/ /" > /etc/apt/sources.list.d/x.list\n'
+    text += "aria2c https://developer.nvidia.com/downloads/assets/secure/nvshmem/nvshmem_src_3.2.5-1.txz\necho see https://github.com/NVIDIA/nccl\n"
+    assert rules_in("a.sh", text) == {
+        "nvidia-smi": [1],
+        "ngc-pytorch-image": [2],
+        "gdrcopy": [3],
+        "cuda-package-repository": [4],
+        "nvshmem": [5],
+    }
+
+
+def test_resources_and_images_in_python() -> None:
+    text = 'import modal\nlimits = {"nvidia.com/gpu": "1"}\nimage = modal.Image.from_registry("nvidia/cuda:12.4.0-devel-ubuntu22.04")\n'
+    assert rules_in("a.py", text) == {"kubernetes-nvidia-gpu": [2], "cuda-base-image": [3]}
+    assert rules_in("b.py", 'url = "nvidia/cuda"\nkey = "nvidia.com/gpu"\n') == {}
+    options = "jobs:\n  a:\n    container:\n      image: ubuntu:24.04\n      options: --gpus all\n"
+    assert rules_in(".github/workflows/a.yml", options) == {"docker-gpus-flag": [5]}

@@ -97,6 +97,8 @@ def _tagged(needs: list[Fact]) -> Iterator[Hit]:
         said = _said(fact)
         if CUDA_TAG.search(said) and fact.name not in SAME_NAME_BUILDS:  # those have a rule that asks for the other index anyway
             yield Hit("cuda-local-version", fact.span, _depends(fact), fact.name, "cuda-local-version", live=fact.live, fact_kind=fact.kind)
+        if fact.name == "apex" and fact.kind == "requirement" and not said.strip():  # whoever means PyPI's apex pins it
+            yield Hit("name-collision-wheel", fact.span, _depends(fact), fact.name, live=fact.live, fact_kind=fact.kind)
         if fact.name == "apex" and APEX_URL.search(said):
             yield Hit("apex-repository", fact.span, "installs apex from NVIDIA's repository", "apex", live=fact.live)
 

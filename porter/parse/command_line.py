@@ -72,6 +72,8 @@ def read_command(sheet: Sheet, line: Invocation) -> None:
         return
     inner = Invocation(words, line.live, line.variables)
     name, rest = command_name(inner)
+    if name in ("echo", "printf"):
+        install_line.read_source_list(sheet, rest, line.live, inner.expand)
     if not name or name in _QUIET:
         return
     if compiler_line.is_nvcc(words[0].text):

@@ -26,6 +26,7 @@ _INDEX = frozenset(("-i", "--index-url", "--extra-index-url", "-f", "--find-link
 _CONDA_VALUES = frozenset(("-n", "--name", "-p", "--prefix", "-f", "--file", "--solver"))
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._:-]*")
 _ADDRESS = re.compile(r"(?:https?|ftp|s3|deb https?)://\S+")
+_IN_LIST = re.compile(r"https?://[^\s\"']+")
 _CACHE = re.compile(r"-D\s*([A-Za-z_]\w*)(?::[A-Z]+)?(?:=(.*))?", re.DOTALL)
 
 
@@ -39,7 +40,17 @@ def reader_of(name: str, words: list[Word]) -> Reader | None:
         return _conda if set(verbs) & {"install", "create", "update"} else None
     if _PIP.fullmatch(program):
         return _pip if set(verbs[:2]) & {"install", "add", "wheel", "download"} else None
-    return {"curl": _download, "wget": _download, "cmake": _cmake, "add-apt-repository": _download, "ccmake": _cmake}.get(program)
+    if name in ("git clone", "git submodule"):
+        return _clone
+    return {
+        "curl": _download,
+        "aria2c": _download,
+        "axel": _download,
+        "wget": _download,
+        "cmake": _cmake,
+        "add-apt-repository": _download,
+        "ccmake": _cmake,
+    }.get(program)
 
 
 def _after_verb(words: list[Word], verbs: frozenset[str]) -> list[Word]:
@@ -141,6 +152,21 @@ def _download(sheet: Sheet, words: list[Word], live: Live, expand: Expand) -> No
         sheet.add("index_url", text, word.start, word.end, live, option="download")
         if text.split("?")[0].endswith(".whl"):
             _pip_need(sheet, text, word, live)
+
+
+def _clone(sheet: Sheet, words: list[Word], live: Live, expand: Expand) -> None:
+    for word in words:
+        text = expand(word.text)
+        if _ADDRESS.fullmatch(text):
+            sheet.add("index_url", text, word.start, word.end, live, option="clone")
+
+
+def read_source_list(sheet: Sheet, words: list[Word], live: Live, expand: Expand) -> None:
+    """The package repositories in a line for apt's list of sources that a script writes: `echo "deb https://… /"`."""
+    for word in words:
+        text = expand(word.text)
+        if text.startswith(("deb ", "deb-src ")) and (found := _IN_LIST.search(text)):
+            sheet.add("index_url", found[0], word.start, word.end, live, option="repository")
 
 
 def _cmake(sheet: Sheet, words: list[Word], live: Live, expand: Expand) -> None:

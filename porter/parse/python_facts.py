@@ -10,6 +10,7 @@ from porter.parse.python_guards import PythonGuards
 from porter.parse.python_imports import SEEN_BY
 from porter.parse.python_strings import constant, string_value
 from porter.parse.python_tree import Source, field
+from porter.parse.vendor_images import VENDOR_IMAGE
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -119,6 +120,8 @@ class Collector:
         if not value or len(value) > MAX_STRING:
             return
         self.emit("py_string", value, node)
+        if VENDOR_IMAGE.fullmatch(value):
+            self.emit("image", value, node)
         if value.startswith(("https://", "http://")) and any(clue in value for clue in INDEX_CLUES):
             self.emit("index_url", value, node)
 

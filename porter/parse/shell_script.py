@@ -11,6 +11,7 @@ from porter.parse.command_line import Invocation, read_command
 from porter.parse.sheet import Sheet
 from porter.parse.shell_guards import lives
 from porter.parse.shell_words import Command, assignment, commands
+from porter.parse.vendor_images import VENDOR_IMAGE
 
 MAX_DEPTH = 4
 _READ = re.compile(r"\$\{?([A-Z][A-Z0-9_]{2,60})\b")
@@ -75,6 +76,8 @@ def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str], rea
             if name.isupper():
                 sheet.add("env_var", name, word.start, word.end, live, "host", value=value, access="set" if exported else "assign")
                 compiler_line.read_setting(sheet, value, word, live)
+            if VENDOR_IMAGE.fullmatch(value):
+                sheet.add("image", value, word.start, word.end, live, "host")
     words = words[first:]
     for word in command.words + command.redirects if reads else []:
         for match in _READ.finditer(word.text[:2_000]):

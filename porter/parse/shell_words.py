@@ -167,6 +167,9 @@ class Lexer:
             self.at = min(stop + 1, self.end)
         elif two == "${":
             self.at = min(_closing(text, start + 2, self.end, "{", "}") + 1, self.end)
+            inner = text.find("$(", start + 2, self.at)  # the first command in a default: ${NAME:-$(command)}
+            if inner >= 0 and text[inner + 2 : inner + 3] != "(":
+                self.command.nested.append((inner + 2, _closing(text, inner + 2, self.at, "(", ")")))
         elif text[start] == "`":
             stop = text.find("`", start + 1, self.end)
             if stop < 0:
