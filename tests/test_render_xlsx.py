@@ -52,6 +52,7 @@ def test_every_list_is_whole_and_has_a_head_that_stays():
     assert book.sheetnames == ["Summary", "Effort", "Findings", "Dependencies", "Kernels", "Translation", "Problems"]
     assert book["Findings"].max_row == 1 + len(report.findings) and book["Kernels"].max_row == 1 + len(report.kernels)
     assert all(sheet.freeze_panes == "A2" and sheet.auto_filter.ref for sheet in book.worksheets[1:])
+    assert book["Effort"].auto_filter.ref == f"A1:J{book['Effort'].max_row - 1}"  # the sum stays below when a planner sorts
     assert HOSTILE_PATH in {row[4].value for row in book["Findings"].iter_rows(min_row=2)}
     assert opened(empty_report())["Effort"].max_row == 1
 

@@ -58,8 +58,10 @@ def sheets(lists: Iterable[tuple[str, Sequence[tuple[str, float]], Iterable[Sequ
     return _without_clock(stream.getvalue())
 
 
-def _list(book: Workbook, name: str, heads: Sequence[tuple[str, float]], rows: Iterable[Sequence[Any]], formats: dict[int, str]) -> None:
-    """A sheet with one head row that stays in sight, a filter and widths that fit."""
+def _list(
+    book: Workbook, name: str, heads: Sequence[tuple[str, float]], rows: Iterable[Sequence[Any]], formats: dict[int, str], sums: int = 0
+) -> None:
+    """A sheet with one head row that stays in sight, a filter and widths that fit; the last ``sums`` rows stay out of the filter."""
     sheet = book.create_sheet(name)
     for i, (_, width) in enumerate(heads, 1):
         sheet.column_dimensions[get_column_letter(i)].width = width
@@ -71,7 +73,7 @@ def _list(book: Workbook, name: str, heads: Sequence[tuple[str, float]], rows: I
             break
         sheet.append([_cell(sheet, value, formats.get(i, "")) for i, value in enumerate(row)])
         last += 1
-    sheet.auto_filter.ref = f"A1:{get_column_letter(len(heads))}{last}"
+    sheet.auto_filter.ref = f"A1:{get_column_letter(len(heads))}{max(last - sums, 1)}"
 
 
 class _Sheets:
@@ -80,9 +82,11 @@ class _Sheets:
     def __init__(self, book: Workbook, report: Report, words: Tongue) -> None:
         self.book, self.report, self.words = book, report, words
 
-    def _list(self, name: str, heads: Sequence[tuple[str, float]], rows: Iterable[Sequence[Any]], formats: dict[int, str]) -> None:
+    def _list(
+        self, name: str, heads: Sequence[tuple[str, float]], rows: Iterable[Sequence[Any]], formats: dict[int, str], sums: int = 0
+    ) -> None:
         """A sheet with one head row, named in the report's language."""
-        _list(self.book, self.words.text(name), [(self.words.text(title), width) for title, width in heads], rows, formats)
+        _list(self.book, self.words.text(name), [(self.words.text(title), width) for title, width in heads], rows, formats, sums)
 
     def summary(self) -> None:
         """What the project is, and sums that are formulas over the other sheets."""
@@ -142,7 +146,7 @@ class _Sheets:
             rows.append((self.words.text("Sum"), "", "", "", *sums, "", ""))
         heads = (("What", 44), ("Category", 22), ("Phase", 14), ("Arithmetic", 60), ("Best, h", 10), ("Likely, h", 10),
                  ("Worst, h", 10), ("Findings", 10), ("Files", 8), ("Rule", 30))  # fmt: skip
-        self._list("Effort", heads, rows, {4: HOURS, 5: HOURS, 6: HOURS, 7: COUNT, 8: COUNT})
+        self._list("Effort", heads, rows, {4: HOURS, 5: HOURS, 6: HOURS, 7: COUNT, 8: COUNT}, 1 if lines else 0)
 
     def _phase(self, line: Any) -> str:
         return self.words.text(summary.phase_of(line))
