@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from porter.config import Config
+from porter.flow.names import LANE_NAME, WARP_NAME
 from porter.flow.program import Program, program_of
 from porter.flow.tails import tails
 from porter.flow.use import Use
@@ -65,7 +66,16 @@ def _consistent(verdict: Verdict, targets: tuple[str, ...]) -> Hit:
     where = f"all {len(verdict.fixed)} places" if len(verdict.fixed) > 1 else "the one place that counts them"
     message = f"{what} {function.name} keeps to 32 lanes in {where}"
     sure = Confidence.HIGH if proven and verdict.collectives else Confidence.MEDIUM
+    if not verdict.collectives and not any(_is_named(use) for use in verdict.fixed):
+        sure = Confidence.LOW  # nothing but arithmetic with 32: as well the width of a tile
     return Hit("warp-32-self-consistent", first.expr.span, message, function.name, confidence=sure, targets=targets)
+
+
+def _is_named(use: Use) -> bool:
+    """True where a name says that a warp is meant: of the constant, or of what is made."""
+    target = use.event.target
+    made = use.event.name or (target.op if target is not None and target.kind == "name" else "")
+    return bool(use.value.symbols) or bool(made and (LANE_NAME.match(made) or WARP_NAME.match(made)))
 
 
 def _narrow(verdict: Verdict, targets: tuple[str, ...]) -> Hit:

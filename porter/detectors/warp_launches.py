@@ -39,6 +39,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         return
     broken = any(verdict.state in ("broken", "mixed", "hardware") for verdict in verdicts(program))
     symbols = width_symbols(program)
+    yield from _asserts(program, targets)
     for env in program.envs:
         if env.function.side == "kernel" and isinstance(index, Index) and env.live(env.function.span.line):
             yield from _launched_elsewhere(program, env, index, targets)
@@ -143,6 +144,21 @@ def _checks(env: Env, targets: tuple[str, ...], symbols: frozenset[str]) -> Iter
                 if (what := _refuses(env, comparison, symbols)) != "":
                     message = f"{env.function.name} compares the {what} of a warp with 32"
                     yield Hit("warp-size-check", comparison.span, message, env.function.name, confidence=Confidence.MEDIUM, targets=targets)
+
+
+def _asserts(program: Program, targets: tuple[str, ...]) -> Iterator[Hit]:
+    """static_assert(WARP_SIZE == 32) outside functions and within them."""
+    inside = [(env, event.value) for env in program.envs for event in env.function.events if event.kind == "static_assert" and event.value]
+    seen: set[Span] = set()
+    for env, condition in (*inside, *((program.outside, condition) for condition in program.unit.asserts)):
+        for part in walk(condition):
+            if part.kind != "binary" or part.op != "==" or part.span in seen or not env.live(part.line):
+                continue
+            named, number = part.args if part.args[0].kind == "name" else part.args[::-1]
+            if named.kind == "name" and WIDTH_NAME.match(named.name) and number.kind == "num" and env.value(number).num == WARP:
+                seen.add(part.span)
+                message = f"a static_assert wants {named.name} to be 32"
+                yield Hit("warp-size-check", part.span, message, named.name, confidence=Confidence.MEDIUM, targets=targets)
 
 
 def _refuses(env: Env, comparison: Expr, symbols: frozenset[str]) -> str:

@@ -8,13 +8,14 @@ from typing import Any
 from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.event import Event
-from porter.flow.expr import Expr, walk
+from porter.flow.expr import Expr
 from porter.flow.intrinsics import BIT_COUNTS
 from porter.flow.names import BALLOTS
 from porter.flow.program import program_of
 from porter.flow.roles import survey
 from porter.flow.use import Use, Uses
 from porter.flow.values import Value
+from porter.flow.warps import is_mask
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
@@ -75,7 +76,7 @@ def _operations(uses: Uses, targets: tuple[str, ...]) -> Iterator[Hit]:
             message = f"{use.flavour} of {_origin(use)} sees 32 of 64 lanes; {BIT_COUNTS[use.flavour]} sees all"
             sure = Confidence.HIGH if use.value.via in BALLOTS else Confidence.MEDIUM
             yield Hit("lane-mask-32bit-intrinsic", use.expr.span, message, subject=name, confidence=sure, targets=targets)
-        elif use.role == "shift" and use.value.bits == 32 and _as_mask(uses, use):
+        elif use.role == "shift" and use.value.bits == 32 and is_mask(uses, use):
             message = "1 << lane in 32 bits"
             sure = Confidence.HIGH if use.value.proven else Confidence.MEDIUM
             yield Hit("lane-shift-32bit", use.expr.span, message, subject=name, confidence=sure, targets=targets)
@@ -86,14 +87,3 @@ def _operations(uses: Uses, targets: tuple[str, ...]) -> Iterator[Hit]:
 
 def _origin(use: Use) -> str:
     return use.value.via if use.value.via in BALLOTS else "a lane mask"
-
-
-def _as_mask(uses: Uses, use: Use) -> bool:
-    """True where a shifted bit meets lane masks: the function has votes, or takes the mask of lanes below."""
-    if uses.of("vote"):
-        return True
-    if use.parent is not None and use.parent.op == "-":
-        return any(
-            part.kind == "call" and part.name in BALLOTS for event in uses.env.function.events if event.value for part in walk(event.value)
-        )
-    return False

@@ -30,8 +30,8 @@ def program_of(parsed: Parsed, index: object = None) -> Program:
     """The environments of a file, made at the first call and kept with the parse."""
     found = parsed.extra.get("flow_program")
     if not isinstance(found, Program):
-        specifiers = index.specifiers if isinstance(index, Index) else None
-        found = Program(unit_of(parsed, specifiers), index)
+        known = (index.specifiers, index.wrappers) if isinstance(index, Index) else ()
+        found = Program(unit_of(parsed, *known), index)
         parsed.extra["flow_program"] = found
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -82,23 +82,28 @@ def _query() -> tree_sitter.Query:
     return tree_sitter.Query(language(), QUERY)
 
 
-def unit_of(parsed: Parsed, specifiers: Mapping[str, str] | None = None) -> Unit:
-    """The flow model of a file, made at the first call and kept with the parse; ``specifiers`` are macros for __device__ and the like."""
+def unit_of(parsed: Parsed, specifiers: Mapping[str, str] | None = None, wrappers: Iterable[str] = ()) -> Unit:
+    """The flow model of a file, made at the first call and kept with the parse.
+
+    ``specifiers`` are macros for __device__ and the like, ``wrappers`` functions of other files that call a warp builtin.
+    """
     found = parsed.extra.get("flow_unit")
     if not isinstance(found, Unit):
-        found = _make(parsed, specifiers or {})
+        found = _make(parsed, specifiers or {}, wrappers)
         parsed.extra["flow_unit"] = found
     return found
 
 
-def _make(parsed: Parsed, specifiers: Mapping[str, str]) -> Unit:
+def _make(parsed: Parsed, specifiers: Mapping[str, str], wrappers: Iterable[str]) -> Unit:
     if parsed.tree is None:
         return Unit(parsed, (), {}, (), ())
     at = Origin(parsed.file.data)
     captures = in_order(tree_sitter.QueryCursor(_query()).captures(parsed.tree.root_node))
     named = [node for node in captures.get("alias", ()) if node.parent is not None and node.parent.type in PLAIN_SCOPES]
     aliases = tuple(alias for node in named if (alias := named_type(node, at, b"cub")) is not None)
-    functions = _functions(captures.get("function", []), at, {name.encode() for name, _ in aliases}, specifiers)
+    functions = _functions(
+        captures.get("function", []), at, {name.encode() for name in (*(alias for alias, _ in aliases), *wrappers)}, specifiers
+    )
     functions += [made for node in captures.get("macro", ()) if (made := _macro(node, at)) is not None]
     functions.sort(key=lambda function: function.span)
     constants: dict[str, list[Definition]] = {}
@@ -130,13 +135,13 @@ def _types(parsed: Parsed) -> dict[str, tuple[tuple[str, int], ...]]:
     return {name: tuple(listed) for name, listed in found.items()}
 
 
-def _functions(nodes: list[Any], at: Origin, types: set[bytes], specifiers: Mapping[str, str]) -> list[Function]:
-    """The functions that have anything to do with a warp or use one of some types, and those that call them, some levels up."""
+def _functions(nodes: list[Any], at: Origin, names: set[bytes], specifiers: Mapping[str, str]) -> list[Function]:
+    """The functions that have anything to do with a warp or use one of some names, and those that call them, some levels up."""
     made: list[Function] = []
     rest: list[tuple[Any, set[bytes]]] = []
     for node in nodes:
         source = at.data[node.start_byte : node.end_byte]
-        if CUES.search(source) or (types and types & set(HEADS.findall(source))):
+        if CUES.search(source) or (names and names & set(HEADS.findall(source))):
             made += _with_lambdas(node, at, specifiers)
         else:
             rest.append((node, set(HEADS.findall(source))))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
 from porter.flow.loops import doubles, halves, steps
+from porter.flow.names import BALLOTS
 from porter.flow.program import Program
 from porter.flow.roles import closure, survey
 from porter.flow.use import Use, Uses
 from porter.flow.values import HARDWARE, LANES, OTHER, UNKNOWN_WIDTH, WARP
 from porter.model import Related
 
+MASK_NAME = re.compile(r"(?i)mask|lanes?_?(?:lt|le|below|before)")
 WIDTH_ROLES = ("lane", "warp", "warps", "halving", "stride")
 COLLECTIVES = ("shuffle", "vote", "syncwarp", "matrix")
 
@@ -64,6 +68,9 @@ def breaks_of(uses: Uses) -> list[Break]:
             found.append(Break(uses, use, f"{use.expr.name} speaks for 64 lanes, not for the 32 of this code's warp"))
         elif use.flavour in ("any", "all") and _kept(uses, use):
             found.append(Break(uses, use, f"{use.expr.name} decides for 64 lanes, and its result is counted or kept for 32"))
+    for use in uses.of("shift"):
+        if use.event.kind == "return" and use.value.bits == WARP and is_mask(uses, use):
+            found.append(Break(uses, use, "a mask of lanes is made in 32 bits"))
     for use in uses.of("matrix"):
         found.append(Break(uses, use, f"a fragment of {use.flavour} belongs to all 64 lanes of a wave"))
     for use in uses.of("cub"):
@@ -73,6 +80,19 @@ def breaks_of(uses: Uses) -> list[Break]:
         if made is not None:
             found.append(made)
     return found
+
+
+def is_mask(uses: Uses, use: Use) -> bool:
+    """True where a shifted bit meets lane masks: the function has votes, or takes the mask of lanes below."""
+    if uses.of("vote"):
+        return True
+    if use.parent is not None and use.parent.op == "-":
+        if use.event.kind == "return" and MASK_NAME.search(uses.env.function.name):
+            return True  # the mask of the lanes below, for others to use
+        return any(
+            part.kind == "call" and part.name in BALLOTS for event in uses.env.function.events if event.value for part in walk(event.value)
+        )
+    return False
 
 
 def _kept(uses: Uses, use: Use) -> bool:
