@@ -129,6 +129,7 @@ class _File1(msgspec.Struct, frozen=True):
     hipify: _Hipify = _Hipify()
     rules: dict[str, _Prose] = {}
     already_ported: bool = False
+    redacted: bool = False
     amd_signs: tuple[Related, ...] = ()
     fixed: tuple[Finding, ...] = ()
     command: str = ""
@@ -172,7 +173,7 @@ def _report(saved: _File1) -> Report:
         hipify=HipifySummary(counts.engine, saved.hipify.version, counts.converted, counts.unconverted, saved.hipify.notes),
         kernels=saved.kernels, problems=saved.problems, skipped=saved.skipped, origins=saved.origins, cuda_files=saved.summary.cuda_files,
         cuda_lines=saved.summary.cuda_lines, rules=_rules(saved), command=saved.command, date=saved.date, fixed=saved.fixed,
-        amd_signs=saved.amd_signs, already_ported=saved.already_ported, suppressed=hidden,
+        amd_signs=saved.amd_signs, already_ported=saved.already_ported, redacted=saved.redacted, suppressed=hidden,
         suppressions={one.fingerprint: Suppression(one.kind, one.path, one.mark_line, one.reason) for one in saved.suppressions},
         baseline=_baseline(saved.baseline) if saved.baseline else None,
     )  # fmt: skip

@@ -104,3 +104,4 @@ def test_what_only_some_reports_have_goes_too():
 
 def test_the_page_says_that_it_is_redacted(secret):
     assert "Redacted." in render(redact(secret), "html") and "Redacted." not in render(secret, "html")
+    assert json.loads(report_json.render(redact(secret)))["redacted"] is True and "redacted" not in json.loads(report_json.render(secret))

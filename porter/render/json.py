@@ -145,6 +145,8 @@ def _extras(report: Report) -> dict[str, Any]:
         extras["backtest"] = plain(report.backtest)
     if report.baseline is not None:
         extras["baseline"] = _baseline(report.baseline)
+    if report.redacted:
+        extras["redacted"] = True
     if report.date:
         extras["date"] = report.date
     return extras
