@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from porter.comment.choose import Chosen
     from porter.comment.github import GitHub
     from porter.comment.gitlab import GitLab
-    from porter.comment.values import Marker, Place
+    from porter.comment.values import Marker, Place, Suggestion
     from porter.model import Report
 
 SEVERITIES = ("info", "minor", "major", "blocker")
@@ -174,14 +174,24 @@ def _posted(target: _Target, report: Report, chosen: Chosen, marker: Marker, bod
         service: GitHub | GitLab = (gitlab.GitLab if target.is_gitlab else github.GitHub)(client, target.project, target.number)
         done = DONE[sticky.place(service, marker, body, not chosen.is_empty)]
         made = suggest.suggestions(report, chosen.new, marker.name) if options["suggest"] else []
-        added = suggest.post(service, made)
-        return done + (f", with {added} suggestion{'s' if added > 1 else ''}" if added else "")
+        return done + _suggested(service, made)
     except Refused as error:
         if error.status == 403 and not error.is_limit:
             return NO_RIGHT + where
         raise _explained(error, target) from None
     finally:
         client.close()
+
+
+def _suggested(service: GitHub | GitLab, made: list[Suggestion]) -> str:
+    """Put suggestions on their lines; the comment stands already, so what hinders them is only told."""
+    from porter.comment import suggest
+
+    try:
+        added = suggest.post(service, made)
+    except ToolError as error:
+        return f"; no suggestions: {error.message}"
+    return f", with {added} suggestion{'s' if added > 1 else ''}" if added else ""
 
 
 def _explained(error: Any, target: _Target) -> ToolError:

@@ -68,7 +68,7 @@ class Example(msgspec.Struct, frozen=True):
     after: str
 
 
-class RuleFix(msgspec.Struct, frozen=True):
+class RuleFix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What can take the place of the words a hit stands on; ``safe`` where it changes nothing for an NVIDIA build and cannot be wrong.
 
     A line that holds one of the texts in ``unless`` gets no fix.

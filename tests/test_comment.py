@@ -388,6 +388,16 @@ def test_suggestions_that_could_harm_are_not_made(hub: Host, tmp_path: Path) -> 
     assert "`````suggestion\n``` ````suggestion\n`````" in hub.reviews[0]["body"]
 
 
+def test_what_hinders_suggestions_is_told_and_the_comment_stands(hub: Host, tmp_path: Path) -> None:
+    hub.patches = {"k.cu": PATCH}
+    what = report(findings=(fixable(),))
+    run(tmp_path, what, "--no-suggest")
+    for trap, said in (((403, {}, {"message": "no"}), "403 no"), ((200, {}, {"x": 1}), "no list"), ((200, {}, [None, 3, {}]), "")):
+        there = [{"id": 1, "body": hub.bodies[0], "user": {"login": "x", "type": "Bot"}}]
+        hub.traps = [(200, {}, there), (403, {}, {"message": "a workflow's token is nobody"}), trap]
+        assert said in run(tmp_path, what).stderr and len(hub.bodies) == 1
+
+
 def test_lines_of_a_patch() -> None:
     shown = patch.lines("@@ -3,3 +3,4 @@ void f()\n a\n-b\n+c\n+d\n e\n\\ No newline at end of file\n@@ -20 +21 @@\n-x\n+y")
     assert {number: (line.text, line.old) for number, line in shown.items()} == {

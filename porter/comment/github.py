@@ -68,7 +68,7 @@ class GitHub:
         """All comments of the conversation that hold porter's marker."""
         entries = list(self.client.pages(f"{self.root}/issues/{self.number}/comments"))
         marked = [entry for entry in entries if marker_of(str(entry.get("body") or ""))]
-        return [Note(int(entry["id"]), str(entry["body"]), self._mine(entry)) for entry in marked]
+        return [Note(int(entry.get("id") or 0), str(entry["body"]), self._mine(entry)) for entry in marked]
 
     def create(self, body: str) -> None:
         """Add a comment to the conversation."""
@@ -96,6 +96,6 @@ class GitHub:
     def suggest(self, suggestion: Suggestion, line: Line) -> None:
         """Add a suggestion to a line of the change."""
         if not self._head:
-            self._head = str(self.client.get(f"{self.root}/pulls/{self.number}")["head"]["sha"])
+            self._head = self.client.text(f"{self.root}/pulls/{self.number}", "head", "sha")
         place = {"commit_id": self._head, "path": suggestion.path, "line": suggestion.line, "side": "RIGHT"}
         self.client.send("POST", f"{self.root}/pulls/{self.number}/comments", {"body": suggestion.body, **place})

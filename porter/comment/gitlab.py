@@ -34,7 +34,7 @@ class GitLab:
         self.client = client
         self.root = f"/projects/{quote(project, safe='')}/merge_requests/{number}"
         self._user: int | None = None
-        self._refs: dict[str, Any] | None = None
+        self._refs: dict[str, str] = {}
         self._old_paths: dict[str, str] = {}
 
     @property
@@ -49,7 +49,7 @@ class GitLab:
         """All comments that people and bots wrote and that hold porter's marker."""
         entries = list(self.client.pages(f"{self.root}/notes?order_by=created_at&sort=asc"))
         marked = [entry for entry in entries if not entry.get("system") and marker_of(str(entry.get("body") or ""))]
-        return [Note(int(entry["id"]), str(entry["body"]), self._mine(entry)) for entry in marked]
+        return [Note(int(entry.get("id") or 0), str(entry["body"]), self._mine(entry)) for entry in marked]
 
     def _mine(self, entry: dict[str, Any]) -> bool:
         return bool((entry.get("author") or {}).get("id") == self.user)
@@ -79,9 +79,10 @@ class GitLab:
 
     def suggest(self, suggestion: Suggestion, line: Line) -> None:
         """Start a thread with a suggestion on a line of the change."""
-        if self._refs is None:
-            self._refs = dict(self.client.get(self.root)["diff_refs"])
-        place: dict[str, Any] = {name: self._refs[name] for name in ("base_sha", "head_sha", "start_sha")}
+        if not self._refs:
+            names = ("base_sha", "head_sha", "start_sha")
+            self._refs = {name: self.client.text(self.root, "diff_refs", name) for name in names}
+        place: dict[str, Any] = dict(self._refs)
         old_path = self._old_paths.get(suggestion.path) or suggestion.path
         place |= {"position_type": "text", "old_path": old_path, "new_path": suggestion.path, "new_line": suggestion.line}
         if line.old:

@@ -54,11 +54,20 @@ class Client:
         """The JSON that an address holds."""
         return self._json(self._send("GET", self.base + path, None), "GET")
 
+    def text(self, path: str, *names: str) -> str:
+        """One text out of the JSON that an address holds, by the names on the way to it; raises ToolError where it is not there."""
+        found = self.get(path)
+        for name in names:
+            found = found.get(name) if isinstance(found, dict) else None
+        if not isinstance(found, str):
+            raise ToolError(f"{self._host}: the answer has no {'.'.join(names)}", "is --api-url the address of the API?")
+        return found
+
     def send(self, method: str, path: str, content: dict[str, Any] | None = None) -> Any:
         """Write, and the JSON of the answer, None for an empty one."""
         return self._json(self._send(method, self.base + path, content), method)
 
-    def pages(self, path: str) -> Iterator[Any]:
+    def pages(self, path: str) -> Iterator[dict[str, Any]]:
         """The entries of all pages of a list, by the Link header."""
         url = self.base + path + ("&" if "?" in path else "?") + "per_page=100"
         for _ in range(PAGES):
@@ -66,7 +75,7 @@ class Client:
             entries = self._json(answer, "GET")
             if not isinstance(entries, list):
                 raise ToolError(f"{self._host}: gave no list where one was asked for", "is --api-url the address of the API?")
-            yield from entries
+            yield from (entry for entry in entries if isinstance(entry, dict))
             found = NEXT.search(answer.headers.get("link", ""))
             if found is None:
                 return
