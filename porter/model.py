@@ -17,6 +17,7 @@ from porter.model_report import (
     OriginCount,
     Phase,
     RunbookStep,
+    Sizing,
     Strategy,
     Suppression,
 )
@@ -38,7 +39,7 @@ __all__ = [
     "AMD_SIGNS_OF_A_PORT", "CATEGORIES", "FACT_KINDS", "INSIGHT_CATEGORIES", "Action", "Confidence", "Live", "Ordered", "Origin",
     "Severity", "Span", "SourceFile", "Fact", "Fix", "RuleFix", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement", "Source",
     "Example", "Rule", "Finding", "HipifyCount", "FileRecord", "Kernel", "EffortLine", "Quantiles", "Estimate", "HipifySummary",
-    "OriginCount", "Suppression", "Baseline", "Phase", "Assumption", "Cost", "Backtest", "Strategy", "RunbookStep", "Report", "plain",
+    "OriginCount", "Suppression", "Baseline", "Phase", "Assumption", "Cost", "Backtest", "Strategy", "RunbookStep", "Sizing", "Report", "plain",
 ]  # fmt: skip
 
 
@@ -248,6 +249,7 @@ class Report(msgspec.Struct, frozen=True):
     strategies: tuple[Strategy, ...] = ()  # the recommended one first; empty for a repository without work
     runbook: tuple[RunbookStep, ...] = ()  # in the order they are done
     backtest: Backtest | None = None
+    sizing: Sizing | None = None  # of the models that the repository serves or the user names
     redacted: bool = False  # names are hashed and code is left out (redact.py)
 
     @property
