@@ -90,6 +90,8 @@ def same_totals(report: Report) -> dict[str, str]:
     assert (suites.get("failures"), len(suites.findall(".//failure")), len(suites.findall(".//skipped"))) == (str(n), n, hidden)
     assert int(suites.get("tests", "")) == n + hidden + fixed + sum(p.matters for p in report.problems) or not (n + hidden + fixed)
     assert f"| **Findings** | {n} |" in texts["markdown"] and re.search(rf"Findings +{n}\b", texts["terminal"])
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', texts["html"], re.DOTALL)
+    assert found is not None and len(json.loads(found[1])["rows"]) == n
     chosen = choose.choose(report, Severity.INFO)
     texts["comment"] = text.comment(report, chosen, Marker(), Place("https://h.example", "c"))
     new = sum(one.state == "new" for one in report.findings)
@@ -214,7 +216,8 @@ def test_sarif_fixes_replace_the_line() -> None:
 
 
 def test_sarif_tells_what_its_limits_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sarif, "MAX_RESULTS", 8)
+    for name, value in (("MAX_RESULTS", 8), ("MAX_NOTES", 12), ("MAX_RELATED", 5)):
+        monkeypatch.setattr(sarif, name, value)
     for count in (2, 3, 8, 9):
         hidden = tuple(finding(rules()["nvshmem"], "h.cu", i + 1, "x", "m", fingerprint=f"h{i}") for i in range(count))
         run = json.loads(sarif.render(make_report(suppressed=hidden)))["runs"][0]
