@@ -20,7 +20,7 @@ CLAIM = re.compile(
 )
 # Headers that are no part of the compiler's own installation: their examples can only be shown to fail.
 LIBRARIES = re.compile(r"#include <(?:rocwmma|hip/hip_fp8|hipblaslt|hipcub|rocprim)")
-NEWER = ("gfx94", "gfx95")  # targets that Debian's hipcc does not know
+NEWER = ("gfx94", "gfx95", "gfx125")  # targets that Debian's hipcc does not know
 TIMEOUT = 120  # seconds for one compiler run
 HEADERS = ("hip/hip_runtime.h", "hip/hip_fp16.h", "hip/hip_cooperative_groups.h", "cassert", "cstdint")
 PRELUDE = "".join(f"#include <{header}>\n" for header in HEADERS)
