@@ -25,7 +25,7 @@ CXX_SUFFIXES = (
     ".cc.in",
 )
 ARCHIVE_SUFFIXES = (".whl", ".zip", ".conda", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
-BINARY_SUFFIXES = (".cubin", ".fatbin", ".engine", ".plan", ".so", ".trt", ".a", ".dll", ".safetensors", *ARCHIVE_SUFFIXES)
+BINARY_SUFFIXES = (".cubin", ".fatbin", ".engine", ".plan", ".so", ".trt", ".a", ".dll", ".safetensors", ".gguf", *ARCHIVE_SUFFIXES)
 MAX_LOOKED_INTO = 256 * 1024 * 1024  # bytes of a library or an archive: the lists of what they hold stand at their ends
 BY_NAME = (
     (

@@ -33,7 +33,8 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
         others = imported & {name for _, name, _ in ASKS} - {library}
         for fact in arguments:
             callee = fact.detail.get("callee", "")
-            told = callee.split(".")[0] == library or (callee == "{}" and not (others and _shared(fact)))
+            given_to = fact.detail.get("argument_of", "").split(".")[0] == library
+            told = callee.split(".")[0] == library or given_to or (callee == "{}" and not (others and _shared(fact)))
             if told and any(_fits(fact.name, ask) for ask in asks):
                 yield Hit(rule, fact.span, f"passes {fact.name}", library, live=fact.live)
 

@@ -14,7 +14,7 @@ from porter.parse.sheet import Sheet
 
 _SUFFIXES = (
     ".cubin", ".fatbin", ".engine", ".plan", ".trt", ".whl", ".ptx", ".onnx", ".so", ".a", ".hsaco", ".co", ".mxr", ".nsys-rep",
-    ".ncu-rep", ".safetensors",
+    ".ncu-rep", ".safetensors", ".gguf",
 )  # fmt: skip
 _IN_ARCHIVES = (".cubin", ".fatbin", ".ptx", ".engine", ".plan", ".trt", ".hsaco")
 _SOURCES = (".cu", ".cuh")

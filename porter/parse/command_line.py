@@ -90,23 +90,25 @@ def read_command(sheet: Sheet, line: Invocation) -> None:
         return
     if program in _SHELLS:
         return
-    if name in _MODULE_LOADS:
-        for word in rest[:MAX_FLAGS]:
-            sheet.add("command_flag", f"module load {word.text}", word.start, word.end, line.live, "host")
-    elif name in _SERVICES:
-        for word in rest[:MAX_FLAGS]:
-            sheet.add("command_flag", f"{name} {word.text}", word.start, word.end, line.live, "host")
-        return
     at = _image_at(name, rest)
-    read_flags(sheet, name, rest[:at] if at >= 0 else rest, line.live)
-    if program in ("helm", "kubectl"):
-        install_line.read_addresses(sheet, rest, line.live, inner.expand)
-    if name in _CHARTS:
-        for word in rest[:MAX_FLAGS]:
-            if _CHART.fullmatch(word.text):
-                sheet.add("command_flag", f"helm chart {word.text}", word.start, word.end, line.live, "host")
+    if name not in _SERVICES:
+        read_flags(sheet, name, rest[:at] if at >= 0 else rest, line.live)
+    _read_words(sheet, name, rest[:MAX_FLAGS], inner)
     if at >= 0:
         _inside_container(sheet, name, rest[at:], inner)
+
+
+def _read_words(sheet: Sheet, name: str, words: list[Word], line: Invocation) -> None:
+    """Words that are no flags and yet name something: modules, services, charts, the model that is served, addresses."""
+    if name == "vllm serve" and words and not words[0].text.startswith("-"):
+        model = line.expand(words[0].text)
+        sheet.add("command_flag", f"vllm serve --model={model}", words[0].start, words[0].end, line.live, "host", value=model)
+    if name.split()[0] in ("helm", "kubectl"):
+        install_line.read_addresses(sheet, words, line.live, line.expand)
+    prefix = "module load" if name in _MODULE_LOADS else name if name in _SERVICES else "helm chart" if name in _CHARTS else ""
+    for word in words if prefix else ():
+        if name not in _CHARTS or _CHART.fullmatch(word.text):
+            sheet.add("command_flag", f"{prefix} {word.text}", word.start, word.end, line.live, "host")
 
 
 def command_name(line: Invocation) -> tuple[str, list[Word]]:
