@@ -37,9 +37,10 @@ from porter.words import (
 
 __all__ = [
     "AMD_SIGNS_OF_A_PORT", "CATEGORIES", "FACT_KINDS", "INSIGHT_CATEGORIES", "Action", "Confidence", "Live", "Ordered", "Origin",
-    "Severity", "Span", "SourceFile", "Fact", "Fix", "RuleFix", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement", "Source",
-    "Example", "Rule", "Finding", "HipifyCount", "FileRecord", "Kernel", "EffortLine", "Quantiles", "Estimate", "HipifySummary",
-    "OriginCount", "Suppression", "Baseline", "Phase", "Assumption", "Cost", "Backtest", "Strategy", "RunbookStep", "Sizing", "Report", "plain",
+    "Severity", "Span", "SourceFile", "Fact", "Fix", "RuleFix", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement",
+    "Source", "Example", "Rule", "Finding", "HipifyCount", "FileRecord", "Kernel", "EffortLine", "Quantiles", "Estimate", "HipifySummary",
+    "OriginCount", "Suppression", "Baseline", "Phase", "Assumption", "Cost", "Backtest", "Strategy", "RunbookStep", "Sizing", "Report",
+    "plain",
 ]  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from porter.model import (
     Report,
     Rule,
     RunbookStep,
+    Sizing,
     Skipped,
     Suppression,
 )
@@ -36,7 +37,8 @@ DIGITS = 10
 # Endings say which language a file is in; any other ending might be a name.
 ENDINGS = frozenset((
     ".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".hip", ".inl", ".inc", ".py", ".pyx", ".ipynb", ".ptx", ".sh",
-    ".txt", ".toml", ".yaml", ".yml", ".json", ".cfg", ".cmake", ".mk", ".bzl", ".lock", ".in", ".so", ".a", ".whl", ".engine", ".tf", ".md",
+    ".txt", ".toml", ".yaml", ".yml", ".json", ".cfg", ".cmake", ".mk", ".bzl", ".lock", ".in", ".so", ".a", ".whl", ".engine", ".tf",
+    ".md",
 ))  # fmt: skip
 
 
@@ -78,7 +80,7 @@ class _Redactor:
             fixed=self.findings(report.fixed, rules), amd_signs=tuple(sorted(self.related(r) for r in report.amd_signs)),
             already_ported=report.already_ported, suppressed=self.findings(report.suppressed, rules),
             suppressions={self.name(mark): self.suppression(why) for mark, why in report.suppressions.items()},
-            baseline=self.baseline(report.baseline), strategies=report.strategies,
+            baseline=self.baseline(report.baseline), sizing=self.sizing(report.sizing), strategies=report.strategies,
             runbook=tuple(self.step(step) for step in report.runbook), backtest=report.backtest, redacted=True,
         )  # fmt: skip
 
@@ -142,6 +144,13 @@ class _Redactor:
 
     def suppression(self, why: Suppression) -> Suppression:
         return Suppression(why.kind, self.path(why.path), why.line, WITHHELD if why.reason else "")
+
+    def sizing(self, sizing: Sizing | None) -> Sizing | None:
+        """Sizes without the models' names and without where they were found."""
+        if sizing is None:
+            return None
+        models = (msgspec.structs.replace(m, where=WITHHELD, name=f"model {self.name(m.name)}", advice=()) for m in sizing.models)
+        return Sizing(tuple(models), tuple(f"model {self.name(name)}" for name in sizing.not_sized), sizing.more)
 
     def baseline(self, base: Baseline | None) -> Baseline | None:
         return None if base is None else msgspec.structs.replace(base, source=WITHHELD, commit="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from porter import model
 from porter.model import Action, Confidence, EffortLine, FileRecord, Finding, HipifyCount, Hours, Replacement, Report, Rule, Severity
+from porter.model_report import GpuFit, ModelSize, Note
 
 HOSTILE_PATH = "csrc/<img src=x onerror=alert(1)>|`x`.cu"
 HOSTILE_CODE = "printf(\"</script><script>alert(1)</script>\"); // \x1b[31m \u202e @octocat [x](http://evil.example) =cmd|' /C calc'!A0"
@@ -203,7 +204,7 @@ def _estimate() -> model.Estimate:
 def _strategies() -> tuple[model.Strategy, ...]:
     """One recommended, one that does not fit, one without a cost."""
     way = model.Strategy("hipify-once", "Fork once with hipify", "Translate once.", True, "4 CUDA files.", Hours(20, 61, 230),
-                         model.Quantiles(10, 61, 90, 140), "Two trees to keep <in step>.", Hours(2, 6, 20), True, "Cheapest here.")  # fmt: skip
+                         model.Quantiles(10, 61, 90, 140), "Two trees, <in step>.", Hours(2, 6, 20), True, "Cheapest here.")  # fmt: skip
     rewrite = model.Strategy("triton", "Rewrite in Triton", "Write kernels anew.", False, "No GEMM here.", Hours(80, 200, 600))
     layer = model.Strategy("layer", "Compatibility layer", "Run CUDA as it is.", False, "Closed.", costed=False, sources=_SOURCE)
     return (way, rewrite, layer)
@@ -212,9 +213,24 @@ def _strategies() -> tuple[model.Strategy, ...]:
 def _runbook() -> tuple[model.RunbookStep, ...]:
     step = model.RunbookStep(
         "reference", "baseline", "Keep results <of> the CUDA build", "Nothing can be compared later without `them`.",
-        ("python run.py --out a && echo <done>",), "A file of results.", ("ballot-32-bit-mask:vote",), ("ballot-32-bit-mask", "gone"), _SOURCE,
+        ("python run.py --out a && echo <done>",), "A file of results.", ("ballot-32-bit-mask:vote",),
+        ("ballot-32-bit-mask", "gone"), _SOURCE,
     )  # fmt: skip
     return (step, model.RunbookStep("speed", "performance", "Measure", "The time of a step."))
+
+
+def _sizing() -> model.Sizing:
+    """A model that fits two kinds of GPU and not a third."""
+    fits = (
+        GpuFit("AMD", "MI355X", 288.0, True, 1, 1, 1, 8, 59.5, "natively", 3.4, 2487.5, 8.6),
+        GpuFit("NVIDIA", "H200", 141.0, False, 2, 2, 1, 4, 13.0, "natively"),
+        GpuFit("AMD", "Small<1>", 16.0, True, 0, 0, 0, 0, 0.0, "not at all"),
+    )
+    size = ModelSize(
+        "llama <70B>", "serve/config.json", 70_553_706_496, "BF16", "BF16", 131_072, 4, 141.1, 42.9, 218.7, 0.1, 8, fits,
+        (Note("Quantise with <Quark>.", "https://quark.docs.amd.com/", "AMD"), Note("Plain.")), "EUR",
+    )  # fmt: skip
+    return model.Sizing((size,), ("org/unknown<x>",), 2)
 
 
 def _backtest() -> model.Backtest:
@@ -287,6 +303,7 @@ def make_report(**more: object) -> Report:
         "strategies": _strategies(),
         "runbook": _runbook(),
         "backtest": _backtest(),
+        "sizing": _sizing(),
     }
     values.update(more)
     return Report(**values)  # type: ignore[arg-type]
@@ -310,6 +327,7 @@ def empty_report() -> Report:
         strategies=(),
         runbook=(),
         backtest=None,
+        sizing=None,
     )
 
 

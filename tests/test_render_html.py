@@ -172,6 +172,16 @@ def test_strategies_runbook_cost_and_backtest_are_shown():
         assert words in text, words
 
 
+def test_sizes_of_models_are_shown():
+    text = html.render(make_report())
+    row = ["AMD MI355X", "288 GB", "1", "tensor 1, 8 replicas a server of eight", "59.5 GB", "natively", "2,488"]
+    assert cells(text, "sizing", "AMD MI355X") == row
+    assert cells(text, "sizing", "AMD Small<1>")[2:4] == ["–", "no layout that porter tries holds it"]
+    assert cells(text, "sizing", "NVIDIA H200")[1] == "141 GB ?" and cells(text, "sizing", "Weights")[1] == "141 GB"
+    words = " ".join(" ".join(Page(text).text).split())
+    assert "70.6 billion parameters in BF16" in words and "org/unknown<x>" in words and "AMD: Quantise with <Quark>." in words
+
+
 def test_context_stands_around_the_flagged_line_and_a_fix_below_it():
     text = html.render(make_report())
     place = text[text.index("csrc/<wbr>vote.cu:40") :]

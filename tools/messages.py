@@ -16,7 +16,7 @@ from jinja2 import Environment, nodes
 from porter.render import summary, tongue, words
 
 RENDER = Path(__file__).resolve().parent.parent / "porter/render"
-TEMPLATES = ("report", "cover", "overview", "findings", "lists", "runbook", "method")
+TEMPLATES = ("report", "cover", "overview", "findings", "lists", "sizing", "runbook", "method")
 MODULES = ("charts", "html_view", "numbers", "verdict", "xlsx")
 CALLS = {"text", "say", "plural", "form", "forms"}
 ROWS = {"heads", "facts"}  # names of tuples in xlsx.py whose rows begin with a message

@@ -51,6 +51,7 @@ _NUMBERS: dict[str, Any] = {
     "count": numbers.count,
     "share": lambda value, words: numbers.percent(value, 1.0, words),
     "decimal": lambda value, words: words.number(f"{value:.2f}"),
+    "compact": lambda value, words: words.number(f"{value:,.0f}" if value >= 100 else f"{value:.3g}"),
     "money": lambda value, words: words.number(f"{value:,.2f}" if value < 1000 else f"{value:,.0f}"),
 }
 

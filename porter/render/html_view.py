@@ -24,6 +24,7 @@ DIFF_TOTAL = 2_000_000
 LIST_LIMIT, KERNEL_LIMIT = 400, 2000
 FOLDER_LIMIT = 500
 READ_IN_FULL = 0.999
+NO_BREAK = "\u00a0"
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -84,13 +85,27 @@ def _numbers(report: Report, words: Tongue) -> dict[str, Any]:
         "effort": report.estimate.hours,
         "band": numbers.band(report.estimate.hours, words),
         "strip": charts.effort_strip(report.estimate.hours, words),
-        "share": numbers.percent(*lines, words) if lines else "",
+        "share": numbers.percent(*lines, words).replace(" ", NO_BREAK) if lines else "",
         "share_rows": _share_rows(report, words),
-        "names": numbers.percent(*names, words) if names else "",
+        "names": numbers.percent(*names, words).replace(" ", NO_BREAK) if names else "",
         "blockers": summary.blockers(report),
         "finding_link": Markup('<a href="#findings" data-filter="">{}</a>').format(found),
         "matters": summary.matters(report),
+        "links": _baseline_links(report, words),
         "debt": numbers.debt(base.before, base.after, base.change, words) if base else "",
+    }
+
+
+def _baseline_links(report: Report, words: Tongue) -> dict[str, Markup]:
+    """The counts against the baseline, each a link to its list."""
+    base = report.baseline
+    if base is None:
+        return {}
+    link = Markup('<a href="#{}"{}>{}</a>')
+    return {
+        "new": link.format("findings", Markup(' data-filter="state=new"'), numbers.count(base.new, words)),
+        "fixed": link.format("fixed" if report.fixed else "summary", "", numbers.count(base.fixed, words)),
+        "unchanged": link.format("findings", Markup(' data-filter="state=unchanged"'), numbers.count(base.unchanged, words)),
     }
 
 
@@ -185,6 +200,7 @@ def _lists(report: Report, words: Tongue) -> dict[str, Any]:
             ((kind, len(found), sum(r.lines for r in found)) for kind, found in kinds.items()), key=lambda k: (-k[1], k[0])
         ),
         "runbook": _runbook(report),
+        "sizing": report.sizing,
     }
 
 

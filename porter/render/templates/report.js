@@ -222,6 +222,9 @@
       if (section) reveal(section);
     } else if (hash.startsWith("f-")) {
       toFinding(hash);
+    } else {
+      const part = hash && document.getElementById(hash);
+      if (part && part.tagName === "DETAILS") part.open = true;
     }
   }
 
