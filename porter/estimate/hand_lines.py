@@ -82,4 +82,5 @@ def rounded(value: Quantiles) -> Quantiles:
     """Whole lines, three digits at most: nobody knows more. A P50 below 10 keeps a decimal: 0.3 is a change in one program of three."""
     low, _, high, most = (float(f"{round(number):.3g}") for number in (value.p10, value.p50, value.p80, value.p90))
     mid = round(value.p50, 1) if value.p50 < 10 else float(f"{round(value.p50):.3g}")
-    return Quantiles(low, max(low, mid), max(mid, high), max(mid, most))
+    mid = max(low, float(mid))
+    return Quantiles(low, mid, max(mid, high), max(mid, most))

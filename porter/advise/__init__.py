@@ -1,0 +1,13 @@
+"""Advice that follows from a report: the ways to port this repository, each costed, and the checklist that validates the result."""
+
+from __future__ import annotations
+
+import msgspec
+
+from porter.advise import runbook, strategies
+from porter.model import Report
+
+
+def advised(report: Report) -> Report:
+    """The report with its strategies and its runbook; nothing else changes."""
+    return msgspec.structs.replace(report, strategies=strategies.strategies(report), runbook=runbook.steps(report))

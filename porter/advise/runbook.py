@@ -1,0 +1,137 @@
+"""The validation runbook: a checklist with commands for this very repository; each step says which findings it settles."""
+
+from __future__ import annotations
+
+import functools
+
+import msgspec
+
+from porter.advise.traits import Traits, traits
+from porter.errors import RuleError
+from porter.estimate import parameters
+from porter.model import Report, RunbookStep, Source
+
+GPUS = 8  # of one server
+GPU_OF = {"gfx90a": "MI250X", "gfx942": "MI300X", "gfx950": "MI355X"}
+NO_TESTS = "# no tests were found: run the program on fixed inputs, keep its outputs, and compare them with those of the baseline"
+ROCM_INDEX = "https://download.pytorch.org/whl/rocm7.2"
+
+
+class _Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An exact image, for repositories with a trait."""
+
+    trait: str
+    name: str
+    note: str
+    url: str
+    says: str
+    checked: str
+
+
+class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One step of the table: when it is shown, what it says, and which findings it settles."""
+
+    id: str
+    phase: str
+    title: str
+    why: str
+    expect: str
+    commands: tuple[str, ...] = ()
+    python_commands: tuple[str, ...] = ()
+    test_commands: bool = False
+    build_commands: bool = False
+    traits: tuple[str, ...] = ()
+    needs_findings: bool = False
+    categories: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+
+
+class _Book(msgspec.Struct, frozen=True):
+    """rules/effort/runbook.toml."""
+
+    image: tuple[_Image, ...]
+    step: tuple[_Step, ...]
+
+
+@functools.lru_cache(maxsize=1)
+def _book() -> _Book:
+    try:
+        return msgspec.convert(parameters.table("runbook"), _Book)
+    except msgspec.ValidationError as error:
+        raise RuleError(f"rules/effort/runbook.toml: {error}", "reinstall porter") from error
+
+
+def steps(report: Report) -> tuple[RunbookStep, ...]:
+    """The steps for this repository in the order they are done; none where there is neither CUDA nor work."""
+    seen = traits(report)
+    if not (seen.has_cuda or report.findings):
+        return ()
+    made = [_made(step, report, seen) for step in _book().step if _shown(step, seen)]
+    needs = {step.id for step in _book().step if step.needs_findings}
+    return tuple(step for step in made if step.settles or step.id not in needs)
+
+
+def _shown(step: _Step, seen: Traits) -> bool:
+    return not step.traits or seen.has(*step.traits) or ("cuda" in step.traits and seen.has_cuda)
+
+
+def _made(step: _Step, report: Report, seen: Traits) -> RunbookStep:
+    settled = [f for f in report.findings if f.category in step.categories or f.rule in step.rules]
+    image = _image(seen)
+    words = _words(report, seen, image)
+    commands = [command.format_map(words) for command in step.commands if "{test}" not in command or words["test"]]
+    if step.python_commands and seen.kinds & {"python", "notebook", "requirements"}:
+        commands += step.python_commands
+    if step.build_commands:
+        commands += _builds(report, seen)
+    if step.test_commands:
+        commands += _tests(seen) or [NO_TESTS]
+    source = (Source(image.url, image.says, image.checked),) if step.id == "image" else ()
+    return RunbookStep(
+        id=step.id, phase=step.phase, title=step.title, why=step.why if step.id != "image" else f"{step.why} {image.note}.",
+        commands=tuple(commands), expect=step.expect.format_map(words), settles=tuple(sorted({f.group for f in settled})),
+        rules=tuple(sorted({f.rule for f in settled})), sources=source,
+    )  # fmt: skip
+
+
+def _image(seen: Traits) -> _Image:
+    return next(image for image in _book().image if not image.trait or seen.has(image.trait))
+
+
+def _words(report: Report, seen: Traits, image: _Image) -> dict[str, str]:
+    """What the commands are filled with; nothing that the scanned repository chose reaches a command."""
+    target = report.targets[0]
+    tests = _tests(seen)
+    return {
+        "image": image.name, "wheel": ROCM_INDEX, "target": target, "targets": ",".join(report.targets), "root": ".", "gpus": str(GPUS),
+        "gpu": GPU_OF.get(target, target), "test": tests[0] if tests else "",
+    }  # fmt: skip
+
+
+def _builds(report: Report, seen: Traits) -> list[str]:
+    """How this repository is built for the targets, by the build files that it has."""
+    targets = ";".join(report.targets)
+    if seen.is_extension:
+        return [f"PYTORCH_ROCM_ARCH='{targets}' python -m pip install --no-build-isolation -v ."]
+    if "cmake" in seen.kinds:
+        return [
+            f"cmake -B build-amd -DCMAKE_HIP_ARCHITECTURES='{targets}' -DCMAKE_BUILD_TYPE=Release",
+            "cmake --build build-amd --parallel",
+        ]
+    if "bazel" in seen.kinds:
+        return [f"bazel build --config=rocm --action_env=TF_ROCM_AMDGPU_TARGETS={','.join(report.targets)} //..."]
+    if "make" in seen.kinds:
+        flags = " ".join(f"--offload-arch={target}" for target in report.targets)
+        return [f"make CC=amdclang++ CXX=amdclang++ NVCC='hipcc {flags}'"]
+    return ["hipcc " + " ".join(f"--offload-arch={target}" for target in report.targets) + " -o program.amd <the translated sources>"]
+
+
+def _tests(seen: Traits) -> list[str]:
+    """How this repository is tested, by what it has."""
+    if seen.python_tests:
+        return ["python -m pytest -x -q"]
+    if seen.has_tests and "cmake" in seen.kinds:
+        return ["ctest --test-dir build-amd --output-on-failure"]
+    if seen.has_tests and "make" in seen.kinds:
+        return ["make test"]
+    return []

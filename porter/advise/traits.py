@@ -1,0 +1,67 @@
+"""What a report says of a repository's nature: the few yes-or-no questions that strategies and runbook turn on."""
+
+from __future__ import annotations
+
+import fnmatch
+
+import msgspec
+
+from porter.model import Action, Report
+
+MATRIX_FEATURES = frozenset({"tensor cores", "asynchronous copies", "clusters"})
+TESTED_KINDS = frozenset({"python", "cuda", "cxx"})
+WORDS = {  # trait -> globs on the ids of rules that hit, in findings and insights
+    "torch": ("torch", "torch-*", "pytorch-*", "ngc-pytorch-image", "cuda-extension*"),
+    "vllm": ("vllm*", "amd-vllm-image", "tensorrt-llm*", "trtllm-*", "nim-image", "triton-server-image"),
+    "sglang": ("sglang*",),
+    "collectives": ("nccl", "nccl-*", "nccl_*", "distributed-*", "horovod", "deepspeed", "megatron-core"),
+    "triton": ("triton-*",),
+    "fp8": ("fp8-*", "*fp8*", "nvfp4*", "modelopt*"),
+}
+
+
+class Traits(msgspec.Struct, frozen=True):
+    """Answers about one repository, all from its report."""
+
+    has_cuda: bool
+    is_extension: bool  # a Python package that compiles own CUDA sources
+    has_tests: bool
+    python_tests: bool
+    kinds: frozenset[str]
+    rules: frozenset[str]
+    words: frozenset[str]
+    matrix_kernels: int  # kernels on tensor cores, asynchronous copies or clusters
+    kernels: int
+    kernel_lines: int
+    names: int  # different CUDA names that the translation knows
+
+    def has(self, *words: str) -> bool:
+        """Whether one of the words of WORDS is true."""
+        return any(word in self.words for word in words)
+
+
+def traits(report: Report) -> Traits:
+    """The answers."""
+    kinds = frozenset(record.kind for record in report.files)
+    rules = frozenset(finding.rule for finding in (*report.findings, *report.insights))
+    names = {name for record in report.files if record.hipify is not None for name in record.hipify.names}
+    tests = [r for r in report.files if r.kind in TESTED_KINDS and any("test" in part.lower() for part in r.path.split("/"))]
+    matrix = [kernel for kernel in report.kernels if MATRIX_FEATURES & set(kernel.features)]
+    return Traits(
+        has_cuda=any(record.kind == "cuda" for record in report.files),
+        is_extension=any(record.path.rsplit("/", 1)[-1] == "setup.py" for record in report.files) and "cuda" in kinds,
+        has_tests=bool(tests),
+        python_tests=any(record.kind == "python" for record in tests),
+        kinds=kinds,
+        rules=rules,
+        words=frozenset(word for word, globs in WORDS.items() if any(fnmatch.fnmatchcase(rule, glob) for rule in rules for glob in globs)),
+        matrix_kernels=len(matrix),
+        kernels=len(report.kernels),
+        kernel_lines=sum(kernel.lines for kernel in report.kernels),
+        names=len(names),
+    )
+
+
+def redesign_hours(report: Report) -> float:
+    """Likely hours of the findings that ask for another design."""
+    return sum(finding.effort_hours.likely for finding in report.findings if finding.action is Action.REDESIGN)

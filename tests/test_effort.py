@@ -1,0 +1,286 @@
+"""The effort model on whole repositories: what moves the number and what must not; strategies, runbook, calibration, actuals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from porter import advise, pipeline, rules
+from porter.calibrate import backtest, corpus, fit, statistics, written
+from porter.cli import main
+from porter.config import Config, EffortSettings
+from porter.errors import InputError, PorterError
+from porter.estimate import estimate, features, hand_lines, parameters, simulate
+from porter.examine import Examined
+from porter.model import Finding, HipifyCount, Hours, Kernel, Origin, Quantiles, Report
+
+RULESET = rules.load()
+WORK = sorted(rule.id for rule in RULESET.rules.values() if not rule.is_insight)
+OWN = [
+    Examined(f"{name}.cu", "cuda", Origin.OWN, 900, hipify=HipifyCount(4, 0, {"cudaMalloc": 4}), kernels=(Kernel("k", f"{name}.cu", 1, 9),))
+    for name in "abc"
+]
+MASK = """
+__global__ void sum(float* out, const float* in) {
+  float v = in[threadIdx.x];
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffff, v, o);
+  unsigned votes = __ballot_sync(0xffffffff, v > 0);
+  if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = v + __popc(votes);
+}
+int main() { float *a, *b; cudaMalloc(&a, 64); cudaMalloc(&b, 64); sum<<<1, 64>>>(a, b); return cudaDeviceSynchronize(); }
+"""
+GUARDED = MASK.replace("__global__", "#ifndef __HIP_PLATFORM_AMD__\n__global__", 1).replace("\nint main", "\n#endif\nint main", 1)
+
+
+def finding(rule_id: str, path: str, line: int, group: str) -> Finding:
+    rule = RULESET.rules[rule_id]
+    return Finding(
+        rule_id, rule.category, rule.severity, rule.confidence, rule.action, path, line, 1, line, 9, "text", "message", None, ("gfx942",),
+        fingerprint=f"{rule_id}{path}{line}{group}", group=f"{rule_id}/{group}",
+    )  # fmt: skip
+
+
+def scanned(folder: Path, **files: str) -> Report:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_DOT_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return pipeline.audit(folder, Config(jobs=0))
+
+
+PLACES = st.lists(
+    st.tuples(st.sampled_from(WORK), st.sampled_from(["a.cu", "b.cu", "c.cu"]), st.integers(1, 800), st.sampled_from("xyz")),
+    min_size=1, max_size=20, unique=True,
+)  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(PLACES, st.randoms(use_true_random=False))
+def test_more_findings_of_any_rule_never_cost_less_and_order_changes_nothing(
+    places: list[tuple[str, str, int, str]], random: object
+) -> None:
+    findings = [finding(*place) for place in places]
+    shuffled = list(findings)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    fewer = estimate(findings[:-1], OWN, RULESET, Config())[0]
+    more = estimate(findings, OWN, RULESET, Config())[0]
+    assert estimate(shuffled, list(reversed(OWN)), RULESET, Config())[0].hours == more.hours
+    for name in ("best", "likely", "worst"):
+        assert getattr(more.total, name) >= getattr(fewer.total, name) - 1e-9
+    for name in ("p10", "p50", "p80", "p90"):
+        assert getattr(more.hours, name) >= getattr(fewer.hours, name) * 0.98
+        assert getattr(more.hand_lines, name) >= getattr(fewer.hand_lines, name)
+
+
+def test_every_line_is_ordered_and_the_phases_sum_to_the_total() -> None:
+    result = estimate([finding(rule, "a.cu", 1 + i, "x") for i, rule in enumerate(WORK)], OWN, RULESET, Config())[0]
+    assert all(0 <= line.hours.best <= line.hours.likely <= line.hours.worst for line in result.lines)
+    assert sum(phase.hours.likely for phase in result.phases) == pytest.approx(result.total.likely)
+    assert [phase.id for phase in result.phases] == ["plan", "build", "right", "fast"]
+    assert all(line.applies for line in result.lines if line.kind == "project")
+
+
+def test_a_first_fix_is_paid_once_a_pattern() -> None:
+    alone = estimate([finding("sync-mask-32bit", "a.cu", 1, "x")], OWN, RULESET, Config())[0]
+    both = [finding("sync-mask-32bit", "a.cu", 1, "x"), finding("ballot-in-32-bits", "a.cu", 2, "y")]
+    lines = {line.rule: line for line in estimate(both, OWN, RULESET, Config())[0].lines if line.rule}
+    assert sorted(line.once.likely for line in lines.values()) == pytest.approx([0.25, 0.5])
+    assert alone.total.likely < sum(line.hours.likely for line in estimate(both, OWN, RULESET, Config())[0].lines)
+    assert {rule for rule in parameters.project().pattern_of if rule not in RULESET.rules} == set()
+
+
+def test_guards_never_cost_more_and_vendored_copies_nothing(tmp_path: Path) -> None:
+    open_code = scanned(tmp_path / "open", k_DOT_cu=MASK)
+    guarded = scanned(tmp_path / "guarded", k_DOT_cu=GUARDED)
+    library = {"third_party__one__v_DOT_cu": MASK * 3, "third_party__two__v_DOT_cu": MASK * 3}
+    vendored = scanned(tmp_path / "vendored", k_DOT_cu=MASK, **library)
+    assert open_code.findings and not guarded.findings
+    assert guarded.estimate.hours.p50 < open_code.estimate.hours.p50
+    assert guarded.estimate.hand_lines.p50 <= open_code.estimate.hand_lines.p50
+    assert vendored.estimate.hours == open_code.estimate.hours and vendored.estimate.hand_lines == open_code.estimate.hand_lines
+    assert open_code.backtest is not None and open_code.backtest.version == features.model().backtest["version"]
+
+
+def test_a_small_program_pays_a_part_of_a_project(tmp_path: Path) -> None:
+    report = scanned(tmp_path, k_DOT_cu=MASK, Makefile="all:\n\tnvcc -arch=sm_80 -o k k.cu\n\tncu ./k\n")
+    assert report.estimate.hours.p50 < 16 and not any("CI" in line.label for line in report.estimate.lines)
+    assert any("a small project" in line.arithmetic for line in report.estimate.lines)
+
+
+def test_rates_and_factors_count_only_when_given_and_are_shown() -> None:
+    findings = [finding("sync-mask-32bit", "a.cu", 1, "x")]
+    plain = estimate(findings, OWN, RULESET, Config())[0]
+    given_ = EffortSettings(rate=100, currency="EUR", experience=2.0, assistance=0.5)
+    told = estimate(findings, OWN, RULESET, Config(effort=given_))[0]
+    assert plain.cost is None and plain.assumptions == ()
+    assert told.cost is not None and told.cost.money.p50 == pytest.approx(told.hours.p50 * 100) and told.cost.currency == "EUR"
+    assert [one.name for one in told.assumptions] == ["experience", "assistance", "rate"]
+    by_label = {line.label: line.hours.likely for line in told.lines}
+    for line in plain.lines:  # assistance shortens the fixing, never the checks
+        assert by_label[line.label] == pytest.approx(line.hours.likely * (1.0 if line.kind == "finding" else 2.0))
+
+
+def test_one_strategy_is_recommended_with_a_reason_from_the_data(tmp_path: Path) -> None:
+    cuda = scanned(tmp_path / "cuda", k_DOT_cu=MASK)
+    assert [way.id for way in cuda.strategies if way.recommended] == ["header"] and cuda.strategies[0].recommended
+    ways = {way.id: way for way in cuda.strategies}
+    assert set(ways) == {"run-as-is", "header", "hipify-build", "copy", "library", "backend", "scale", "zluda"}
+    assert not ways["run-as-is"].fits and ways["copy"].maintenance_hours.likely > ways["header"].maintenance_hours.likely > 0
+    assert ways["copy"].added_lines.p50 >= cuda.cuda_lines and not ways["scale"].costed and ways["zluda"].sources
+    assert all(way.sources and all(source.checked for source in way.sources) for way in ways.values())
+    package = scanned(tmp_path / "package", k_DOT_cu=MASK, setup_DOT_py="from torch.utils.cpp_extension import CUDAExtension\n")
+    assert package.strategies[0].id == "hipify-build"
+    python = scanned(tmp_path / "python", serve_DOT_py="import tensorrt_llm\n")
+    assert python.strategies[0].id == "run-as-is" and 0 < python.estimate.hand_lines.p50 < 30
+    assert scanned(tmp_path / "none", a_DOT_py="print(1)\n").strategies == ()
+
+
+def test_the_runbook_has_commands_for_this_repository_and_names_what_it_settles() -> None:
+    report = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/vllm-service", Config(jobs=0))
+    steps = {step.id: step for step in report.runbook}
+    assert list(steps)[:2] == ["baseline", "image"] and {"gpus", "collectives", "serving", "parallel", "cost"} <= set(steps)
+    assert "rocm/vllm:rocm7" in " ".join(steps["image"].commands) and steps["image"].sources[0].checked
+    assert "torch.version.hip" in " ".join(steps["wheels"].commands) and "-g 8" in " ".join(steps["collectives"].commands)
+    settled = {group for step in report.runbook for group in step.settles}
+    assert settled <= {one.group for one in report.findings} and steps["image"].settles and "translate" not in steps
+    hpc = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/hpc-cmake", Config(jobs=0, targets=("gfx90a",)))
+    commands = " ".join(command for step in hpc.runbook for command in step.commands)
+    assert "CMAKE_HIP_ARCHITECTURES='gfx90a'" in commands and "porter verify . --target gfx90a" in commands
+    assert {group for step in hpc.runbook for group in step.settles} >= {f.group for f in hpc.findings if f.category == "warp-size"}
+    assert advise.advised(hpc) == hpc and "{" not in commands.replace("{{", "").replace("{index", "")
+
+
+def test_ranks_coverage_and_width_by_hand() -> None:
+    assert statistics.spearman([1, 2, 3, 4], [10, 20, 30, 40]) == pytest.approx(1.0)
+    assert statistics.spearman([1, 1, 2], [3, 3, 1]) == pytest.approx(-1.0)
+    ranges = [Quantiles(0, 5, 8, 10)] * 10
+    assert statistics.coverage(ranges, [5] * 8 + [11] * 2) == pytest.approx(0.8)
+    assert statistics.width(ranges, [5] * 5 + [7.4] * 3 + [99] * 2) == pytest.approx(1 / 0.48, rel=0.02)
+    assert statistics.mid_quantile([0, 0, 0, 2], 0.5) == pytest.approx(0.5)
+    assert statistics.quantile([1, 2, 3], 0.5) == 2
+
+
+def test_the_fit_finds_what_was_put_in_and_never_goes_below_zero() -> None:
+    start = features.model()
+    made = [
+        fit.Observation(str(i), real=3.0 + 10.0 * masks**0.5, loc=100, counts={"masks": float(masks), "libraries": float(i % 2)})
+        for i, masks in enumerate([0, 1, 4, 9, 0, 4, 1, 0, 9, 4] * 4)
+    ]
+    model = fit.fitted(made, start)
+    weights = {feature.name: feature.weight for feature in model.feature}
+    assert model.base == pytest.approx(3.0, rel=0.15) and weights["masks"] == pytest.approx(10.0, rel=0.1)
+    assert all(weight >= 0 for weight in weights.values()) and weights["libraries"] < 1
+    assert statistics.spearman([q.p50 for q in fit.cross_validated(made, start)], [one.real for one in made]) > 0.9
+
+
+def test_past_the_corpus_the_range_grows_wider_and_every_quantile_still_grows() -> None:
+    model = features.model()
+    last = model.knot[-1]
+    values = [hand_lines.range_of(last.score * factor, model) for factor in (0.2, 0.5, 1, 2, 8, 64)]
+    for name in ("p10", "p50", "p80", "p90"):
+        numbers = [getattr(value, name) for value in values]
+        assert numbers == sorted(numbers)
+    assert values[-1].p90 / values[-1].p10 > 4 * last.p90 / last.p10
+
+
+def test_the_shipped_table_says_how_it_did_and_its_version_fits_its_numbers() -> None:
+    shipped = hand_lines.backtest()
+    assert shipped.version == written.version_of(features.model())
+    assert shipped.programs == 312 and shipped.coverage >= 0.8 and shipped.width <= 1.5 and shipped.rank_correlation >= 0.6
+
+
+def made_corpus(folder: Path, programs: int) -> Path:
+    rows = ["name\thand_lines\tfiles_paired"]
+    for i in range(programs):
+        program = folder / f"src/p{i}-cuda"
+        program.mkdir(parents=True)
+        (program / "main.cu").write_text("int main() { return cudaDeviceSynchronize(); }\n" if i % 2 else MASK, encoding="utf-8")
+        rows.append(f"p{i}\t{0 if i % 2 else 20 + i}\t1")
+    table = folder / "pairs.tsv"
+    table.write_text("\n".join([*rows, "gone\t3\t1", "unpaired\t3\t0"]) + "\n", encoding="utf-8")
+    return table
+
+
+def test_calibrate_reads_a_corpus_fits_and_writes_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = made_corpus(tmp_path, 20)
+    shipped = rules.rules_folder() / "effort/hand_lines.toml"
+    copy = tmp_path / "hand_lines.toml"
+    copy.write_bytes(shipped.read_bytes())
+    seen = corpus.pairs(tmp_path, table)
+    assert len(seen[0]) == 20 and seen[1] == ["gone"]
+    kinds = [corpus.observation(pair, pipeline.audit(pair.folder, Config(jobs=0))) for pair in seen[0][:2]]
+
+    def observed(found: list[corpus.Pair], *_: object) -> list[fit.Observation]:
+        return [msgspec.structs.replace(kinds[i % 2], name=pair.name, real=pair.real) for i, pair in enumerate(found)]
+
+    monkeypatch.setattr(corpus, "observed", observed)
+    arguments = ["calibrate", str(tmp_path), "--pairs", str(table), "--observations", str(tmp_path / "seen.jsonl")]
+    result = CliRunner().invoke(main, [*arguments, "--fit", str(copy), "--label", "mine"])
+    assert (
+        result.exit_code == 0 and "| programs | 20 |" in result.stdout and "1 programs of the table are not in the corpus" in result.stderr
+    )
+    model = msgspec.toml.decode(copy.read_bytes(), type=features.LineModel)
+    assert model.backtest["corpus"] == "mine" and model.backtest["version"] == written.version_of(model) and model.other
+    again = CliRunner().invoke(main, [*arguments, "--format", "json"])
+    rows = json.loads(again.stdout)
+    assert rows["cross_validated"]["rank_correlation"] > 0.7 and len(rows["programs"]) == 20
+    few = CliRunner().invoke(main, [*arguments, "--limit", "5"])
+    assert few.exit_code == 2 and "too few" in few.stderr
+
+
+def test_a_wrong_table_is_one_line(tmp_path: Path) -> None:
+    for text in ("", "name\tother\na\t1\n", "name\thand_lines\na\tmany\n"):
+        (tmp_path / "a").mkdir(exist_ok=True)
+        (tmp_path / "pairs.tsv").write_text(text, encoding="utf-8")
+        with pytest.raises(InputError):
+            corpus.pairs(tmp_path, tmp_path / "pairs.tsv")
+    (tmp_path / "pairs.tsv").write_text("name\thand_lines\n../../etc\t1\n", encoding="utf-8")
+    assert corpus.pairs(tmp_path, tmp_path / "pairs.tsv") == ([], ["../../etc"])
+
+
+def test_the_page_of_the_backtest_names_coverage_bias_and_features() -> None:
+    programs = [fit.Observation("a", 4.0, 9, {"masks": 1.0}), fit.Observation("b", 0.0, 5, {"masks": 0.0})]
+    result = backtest.measured(programs, [Quantiles(1, 3, 5, 9), Quantiles(1, 2, 3, 4)])
+    text = backtest.page(result, "Title")
+    assert result.coverage == 0.5 and result.bias == pytest.approx(0.5) and "| masks | 1 | 4.0 | 3.0 | 100% |" in text and "50.0%" in text
+    assert [row["name"] for row in backtest.rows(programs, [Quantiles(1, 3, 5, 9), Quantiles(1, 2, 3, 4)])] == ["b", "a"]
+
+
+def test_actuals_are_recorded_and_compared(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    line = {"label": "Masks", "hours": {"best": 1, "likely": 2, "worst": 8}, "rule": "r", "group": "r/x", "findings": 3, "files": 1}
+    found = [{"rule": "r", "group": "r/x", "fingerprint": "abc"}]
+    report.write_text(json.dumps({"root": "repo", "effort": [line], "findings": found}), encoding="utf-8")
+    file = ["--file", str(tmp_path / "actuals.jsonl")]
+    for what, hours in (("r/x", "3"), ("abc", "5"), ("r", "12")):
+        result = CliRunner().invoke(main, ["actuals", "record", str(report), what, "--hours", hours, *file])
+        assert result.exit_code == 0, result.output
+    shown = CliRunner().invoke(main, ["actuals", "show", *file])
+    assert "2 of 3 between best and worst" in shown.stdout and "2.50 times the likely hours: r (3 records)" in shown.stdout
+    plain = json.loads(CliRunner().invoke(main, ["actuals", "show", "--format", "json", *file]).stdout)
+    assert plain["actual"] == 20 and plain["predicted"] == 6 and plain["actuals"][0]["group"] == "r/x"
+    wrong = CliRunner().invoke(main, ["actuals", "record", str(report), "nothing", "--hours", "1", *file])
+    assert wrong.exit_code == 2 and "nothing in its sum" in wrong.stderr
+    assert CliRunner().invoke(main, ["actuals", "record", str(report), "r", "--hours", "nan", *file]).exit_code == 2
+    (tmp_path / "actuals.jsonl").write_text("{broken\n", encoding="utf-8")
+    assert CliRunner().invoke(main, ["actuals", "show", *file]).exit_code == 2
+
+
+def test_equal_seeds_give_equal_ranges_and_a_dearer_line_moves_every_quantile() -> None:
+    lines = [Hours(1, 2, 8), Hours(0.5, 3, 4), Hours(2, 5, 9)]
+    one = simulate.quantiles(lines, 3, ["a", "b", "c"])
+    more = simulate.quantiles([Hours(1, 2.5, 9), *lines[1:]], 3, ["a", "b", "c"])
+    assert one == simulate.quantiles(lines, 3, ["a", "b", "c"])
+    assert all(getattr(more, name) >= getattr(one, name) for name in ("p10", "p50", "p80", "p90"))
+
+
+def test_a_broken_parameter_table_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "rules_folder", lambda: tmp_path)
+    with pytest.raises(PorterError):
+        parameters.table("project")
