@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from porter import __version__, estimate, findings, inventory, link, origin, ported, rules, suppress, workers
+from porter import __version__, advise, estimate, findings, inventory, link, origin, ported, rules, suppress, workers
 from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import Entry, discover
@@ -35,7 +35,7 @@ def audit(root: Path, config: Config, progress: Progress = lambda *_: None, comm
     work, hidden, why, notes = suppress.apply(everything, examined, ruleset, config)
     cost, shares = estimate.estimate(work, own, ruleset, config, is_ported)
     cuda = [one for one in own if one.kind == "cuda"]
-    return Report(
+    report = Report(
         tool_version=__version__, rules_version=ruleset.version, root=base.name, commit=commit_of(base), targets=config.targets,
         rocm=config.rocm, files=inventory.records(own), findings=findings.with_hours(work, shares), insights=insights, estimate=cost,
         hipify=inventory.hipify_summary(config, own), kernels=inventory.kernels(own),
@@ -44,6 +44,7 @@ def audit(root: Path, config: Config, progress: Progress = lambda *_: None, comm
         cuda_lines=sum(one.lines for one in cuda), rules=inventory.used_rules(ruleset, everything, insights), command=command,
         amd_signs=signs, already_ported=is_ported, suppressed=hidden, suppressions=why, backtest=hand_lines.backtest(),
     )  # fmt: skip
+    return advise.advised(report)
 
 
 def _survey(base: Path, config: Config, ruleset: RuleSet, entries: Iterable[Entry], progress: Progress) -> list[Surveyed]:
