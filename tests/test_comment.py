@@ -381,7 +381,7 @@ def test_safe_fixes_become_one_click_suggestions_once(hub: Host, tmp_path: Path)
 
 def test_suggestions_that_could_harm_are_not_made(hub: Host, tmp_path: Path) -> None:
     hub.patches = {"k.cu": PATCH}
-    for mark, words in (("a1", "a\u202eb"), ("a2", "/close"), ("a3", "x\ny"), ("a4", "\x1b[2J")):
+    for mark, words in (("a1", "a\u202eb"), ("a2", "/close"), ("a3", "x\ny"), ("a4", "\x1b[2J"), ("a5 -->", "x")):
         run(tmp_path, report(findings=(fixable(Fix(words, True), mark=mark),)))
     assert hub.reviews == []
     run(tmp_path, report(findings=(fixable(Fix("``` ````suggestion", True)),)))
@@ -403,6 +403,7 @@ def test_lines_of_a_patch() -> None:
     assert {number: (line.text, line.old) for number, line in shown.items()} == {
         3: ("a", 3), 4: ("c", 0), 5: ("d", 0), 6: ("e", 5), 21: ("y", 0),
     }  # fmt: skip
+    assert patch.lines("@@ -1 +1 @@\n-a\n+b\r\n")[1].text == "b\r"
     assert patch.lines("") == {} and patch.lines("+no hunk") == {}
 
 

@@ -107,6 +107,9 @@ def test_the_actions_scripts_scan_and_comment(checkout: Path, tmp_path: Path) ->
         done = run_step("Comment", checkout, tmp_path, **values, GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"), GITHUB_ACTIONS="true")
         assert done.returncode == 0 and "commented" in done.stderr, done.stderr
         assert len(hub.bodies) == 1 and "quantmm-cuda.cu:46" in hub.bodies[0] and "::error file=src/quantmm-cuda.cu,line=46" in done.stdout
+        hub.traps = [(404, {}, {"message": "Not Found"})]
+        away = run_step("Comment", checkout, tmp_path, **values)
+        assert away.returncode == 0 and "::warning::" in away.stdout and "no pull request 7" in away.stderr
     assert "quantmm-cuda.cu:46" in (tmp_path / "summary.md").read_text()
     assert (
         run_step("Judge", checkout, tmp_path, STATUS="1").returncode == 1

@@ -13,7 +13,9 @@ from porter.render import summary
 from porter.render.markdown import code, text
 
 MOST = 5
-HARMLESS = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffd]*\Z")
+FINGERPRINT = re.compile(r"[0-9a-f]{1,64}\Z")  # a saved report may come from a stranger
+# No line end, no control or invisible character; no slash first, which GitLab would read as a command.
+ONE_LINE = re.compile(r"(?!/)[^\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffd]*\Z")
 
 
 class Reviewable(Protocol):
@@ -37,7 +39,7 @@ def suggestions(report: Report, findings: Iterable[Finding], name: str) -> list[
     made = []
     for finding in findings:
         fix, line = finding.fix, finding.snippet.split("\n", 1)[0]
-        if fix is None or not fix.safe or not line or "\n" in fix.text or not HARMLESS.match(fix.text) or fix.text.startswith("/"):
+        if fix is None or not fix.safe or not line or not ONE_LINE.match(fix.text) or not FINGERPRINT.match(finding.fingerprint):
             continue
         rule = summary.rule_of(report, finding)
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", fix.text)), default=0))
