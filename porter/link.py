@@ -14,6 +14,7 @@ from porter.model import Kernel, Live
 from porter.parse import Parsed, cmake_includes, ptx
 from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
 from porter.parse.guards import SourceGuards, guards_of
+from porter.parse.option_guards import set_in_options
 from porter.parse.ptx_asm import is_spelling
 from porter.parse.type_names import TypeName
 from porter.survey import Constant, FunctionDef, Macro, Survey, side_of, survey
@@ -210,6 +211,8 @@ class Index:
     def enrich(self, parsed: Parsed) -> None:
         """Let a file's facts know what other files say: guards, skipped CMake files and functions, names shimmed for AMD."""
         self._enrich_guards(parsed)
+        if parsed.file.kind in ("python", "notebook") and parsed.embedded:
+            set_in_options(parsed)
         if parsed.file.kind in ("cuda", "cxx") and parsed.file.path in self.files:
             ptx.enrich(parsed, (self.files[path] for path in self.reach(parsed.file.path)[1:]), self.asm_words)
         shimmed = self.shimmed(parsed.file.path) if parsed.file.kind in ("cuda", "cxx") else frozenset()

@@ -39,7 +39,32 @@ def uses_of(env: Env) -> Uses:
     found = [use for use in found if use.flavour != DOUBTFUL or use.role == "warp"]
     if any(use.role == "shuffle" and use.value.kind == "const" and (use.value.num or 0) >= WARP for use in found):
         found = [use for use in found if use.flavour != "step"]  # its steps go on to 32: it knows of 64 lanes
-    return Uses(env, tuple(found), frozenset(calls))
+    return Uses(env, tuple(_without_sources(env, found)), frozenset(calls))
+
+
+def _without_sources(env: Env, found: list[Use]) -> list[Use]:
+    """The uses but those of the device's lane that only say from where a shuffle within 32 lanes reads: it takes them modulo 32."""
+    asked = [use for use in found if use.role == "hardware" and use.flavour == "lane"]
+    if not asked:
+        return found
+    sources = {
+        id(part)
+        for use in found
+        if use.role == "shuffle" and use.width == WARP
+        for arg in use.expr.args[1 if use.expr.name.endswith("_sync") else 0 :][1:2]
+        for part in walk(arg)
+    }
+    dropped = {id(use) for use in asked if id(use.expr) in sources or _only_in(env, use, sources)}
+    return [use for use in found if id(use) not in dropped]
+
+
+def _only_in(env: Env, use: Use, sources: set[int]) -> bool:
+    """True where a lane is given a name that stands nowhere but in such sources."""
+    if use.event.kind != "decl" or use.event.value is not use.expr:
+        return False
+    roots = [root for event in env.function.events for root in (event.target, event.value, *event.extents) if root is not None]
+    named = [part for root in roots for part in walk(root) if part.kind == "name" and part.op == use.event.name]
+    return all(id(part) in sources for part in named)
 
 
 def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str]) -> None:
