@@ -149,7 +149,8 @@ def _top_rules(console: Console, report: Report) -> None:
     shown = groups[:TOP_RULES]
     console.print(Text(f"Top rules ({len(shown)} of {len(groups)})", "bold"))
     table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right")
+    widest = max(len(numbers.count(len(group.findings))) for group in shown)
+    table.add_column(justify="right", no_wrap=True, min_width=widest + 2)
     table.add_column(no_wrap=True, overflow="ellipsis")
     table.add_column(no_wrap=True, overflow="ellipsis", style="dim", ratio=1)
     for group in shown:

@@ -63,21 +63,36 @@ STATUS_WORDS = (
     "already ported", "works as is", "none known", "drop in replacement", "replacement with changes", "partial", "no equivalent",
     "works with rocm build",
 )  # fmt: skip
+_SIDE_BY_SIDE = "Keep both settings, chosen where the program is deployed."
+_SWAP = (
+    "Leave the feature out of the AMD build at first, behind a build option or an import that may fail.",
+    "Keep this one part on NVIDIA GPUs and move the rest.",
+)
+# What else could be decided, by category, else by what the rule asks for: only what holds for every rule of the kind.
 ALTERNATIVES = {
-    "inline-ptx": ("Leave these kernels out of the AMD build where another path gives the same result.",
-                   "Write them in plain C++ first and tune later."),
-    "triton": ("Run the plain Triton path first, without the vendor's module, and tune later.",),
-    "unsupported-feature": ("Write the plain form first (synchronous copies, smaller tiles) and tune later.",),
+    "inline-ptx": (
+        "Leave these kernels out of the AMD build where another path gives the same result.",
+        "Write them in plain C++ first and tune later.",
+    ),
+    "triton": ("Run the Triton path without it first, and tune later.",),
+    "unsupported-feature": ("Leave the feature out of the AMD build at first, where the rest runs without it.",),
     "warp-size": ("Support only wave32 GPUs (Radeon) at first, where this code keeps its 32 lanes.",),
+    "cuda-only-library": _SWAP,
+    "python-api": ("Keep both branches, chosen by torch.version.hip when the program starts.",),
+    "precision": ("Keep both formats, chosen by the GPU when the program starts.",),
     "model-format": ("Serve another checkpoint of the same model whose format runs on both.",),
     "container": ("Keep one image a vendor, built from one source.",),
-    "swap": ("Leave the feature out of the AMD build at first, behind a build option or an import that may fail.",
-             "Keep this one part on NVIDIA GPUs and move the rest."),
-    "redesign": ("Ship a plain version first and tune it later.",
-                 "Leave it out of the AMD build where another path gives the same result."),
-    "edit": ("Keep both versions, chosen when it is compiled.",),
+    "deployment": (_SIDE_BY_SIDE,),
+    "environment": (_SIDE_BY_SIDE,),
+    "tooling": (_SIDE_BY_SIDE,),
+    "swap": _SWAP,
+    "redesign": (
+        "Ship a plain version first and tune it later.",
+        "Leave it out of the AMD build where another path gives the same result.",
+    ),
+    "edit": ("Keep both versions side by side, chosen by the vendor.",),
     "check": ("Accept it, and let a test say when it goes wrong.",),
-}  # fmt: skip
+}
 LADDER = ("Seen", "Read in full", "Translated, no CUDA name left", "Compiles", "Links", "Runs", "Gives the same results", "Fast enough")
 RUNBOOK_PHASES = {
     "baseline": "Baseline on CUDA", "environment": "Environment", "correctness": "Correctness", "performance": "Performance",
