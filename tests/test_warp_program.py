@@ -1,0 +1,143 @@
+"""What one file tells another about warps: wrappers, macros for __device__, own types, members, launches, and widths in headers."""
+
+from __future__ import annotations
+
+import pytest
+
+from porter import link
+from porter.config import Config
+from porter.detectors import warp_constants
+from porter.flow.launches import launches_of
+from porter.flow.program import Program, program_of
+from porter.flow.values import HARDWARE, WARP, Value
+from porter.model import Confidence, Live, SourceFile
+from porter.parse import Parsed, specifiers
+from porter.parse.cuda import parse
+from porter.parse.warp_wrappers import wrapped
+
+
+def index_of(files: dict[str, str]) -> tuple[link.Index, dict[str, Parsed]]:
+    parsed = {path: parse(SourceFile(path, "cuda", text.encode())) for path, text in files.items()}
+    return link.link([link.survey(one) for one in parsed.values()]), parsed
+
+
+def program(path: str, files: dict[str, str]) -> Program:
+    index, parsed = index_of(files)
+    return program_of(parsed[path], index)
+
+
+def value(of: Program, function: str, name: str) -> Value:
+    (env,) = of.named(function)
+    event = next(event for event in env.function.events if event.name == name)
+    return env.name(event.value) if event.value is not None and event.value.kind == "name" else env.value(event.value)
+
+
+HEADER = (
+    "#define DI __device__ __forceinline__\n#define MY_KERNEL static __global__ void\nconstexpr int kWarp = 32;\n"
+    'DI int laneId() { int id; asm("mov.s32 %0, %%laneid;" : "=r"(id)); return id; }\n'
+    "DI unsigned ballot_of(bool x, unsigned mask = 0xffffffffu) { return __ballot_sync(mask, x); }\n"
+    "typedef unsigned int Word;\nusing Mask = Word;\n"
+)
+
+
+def test_wrappers_of_another_file_mean_the_builtin() -> None:
+    body = "MY_KERNEL k(int* p) {\n  int l = laneId();\n  auto m = ballot_of(p[l] > 0);\n}\n"
+    of = program("k.cu", {"w.cuh": HEADER, "k.cu": '#include "w.cuh"\n' + body})
+    assert (value(of, "k", "l").kind, value(of, "k", "l").width) == ("lane", HARDWARE)
+    assert (value(of, "k", "m").kind, value(of, "k", "m").via) == ("mask", "__ballot_sync")
+
+
+def test_a_function_of_the_file_itself_is_not_replaced_by_a_wrapper_elsewhere() -> None:
+    body = "__device__ unsigned ballot_of(bool x) { return x; }\n__global__ void k(int* p) {\n  auto m = ballot_of(threadIdx.x & 31);\n}\n"
+    of = program("k.cu", {"w.cuh": HEADER, "k.cu": body})
+    assert value(of, "k", "m").kind != "mask"
+
+
+def test_macros_before_the_name_say_where_a_function_runs() -> None:
+    index, parsed = index_of({"w.cuh": HEADER, "k.cu": "MY_KERNEL k(int* p) { p[threadIdx.x & 31] = 0; }\nDI int f() { return 32; }\n"})
+    assert [(kernel.name, kernel.path) for kernel in index.kernels] == [("k", "k.cu")]
+    sides = {env.function.name: env.function.side for env in program_of(parsed["k.cu"], index).envs}
+    assert sides == {"k": "kernel", "f": "device"}
+
+
+def test_words_before_a_declaration_end_at_punctuation_and_skip_directives() -> None:
+    data = b"int a; // x\n#if DEVICE\nAPI HOT\n#endif\nvoid f() {}"
+    assert specifiers.before(data, data.index(b"void")).split() == [b"API", b"HOT"]
+    assert specifiers.before(b"int a;void f() {}", 6) == b""
+
+
+@pytest.mark.parametrize(("text", "bits"), [("Word", 32), ("const Mask&", 32), ("Mask*", 0), ("unsigned long long", 64), ("Unknown", 0)])
+def test_own_names_of_integers_have_a_width(text: str, bits: int) -> None:
+    assert program("k.cu", {"w.cuh": HEADER, "k.cu": '#include "w.cuh"\n'}).bits(text) == bits
+
+
+def test_a_type_with_one_width_for_each_vendor_is_the_one_that_amd_reads() -> None:
+    text = "#ifdef __HIP_PLATFORM_AMD__\nusing M = unsigned long long;\n#else\nusing M = unsigned;\n#endif\n"
+    assert program("k.cu", {"k.cu": text}).bits("M") == 64
+
+
+def test_members_are_what_all_that_sets_them_agrees_on() -> None:
+    text = (
+        "struct A { int lane; int odd; __device__ A() : lane(threadIdx.x & 31), odd(1) {}\n"
+        "  __device__ void set() { odd = threadIdx.x & 31; }\n  __device__ int get() { auto l = lane; auto o = odd; return l + o; } };\n"
+        "__global__ void k(A a) { auto l = a.lane; }\n"
+    )
+    of = program("k.cu", {"k.cu": text})
+    assert (value(of, "get", "l").kind, value(of, "get", "l").width) == ("lane", WARP)
+    assert value(of, "get", "o").kind == "other"
+    assert value(of, "k", "l").kind == "lane"
+
+
+def test_short_bodies_with_one_builtin_are_wrappers() -> None:
+    assert wrapped(b"{ return __shfl_sync(mask, v, f(a, b), 32); }") == ("__shfl_sync", "mask", "v", "f(a, b)", "32")
+    assert wrapped(b"{ return __any_sync(m, a) + __popc(__ballot_sync(m, b)); }") == ()
+    assert wrapped(b"{ return 0; }" + b" " * 700 + b"__activemask()") == ()
+
+
+LAUNCHES = (
+    "__global__ void k(float* p) { p[threadIdx.x & 31] = 0; }\n"
+    "template <class F> void start(F f, int blocks, int threads) { f<<<blocks, threads>>>(nullptr); }\n"
+    "void go(float* p, int n, Stream q) {\n  {}\n}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("k<<<1, 32>>>(p);", (32,)), ("start(k, 1, 32);", (32,)), ("start(k, 32, n);", (None,)),
+        ("cudaLaunchKernel((void*)&k, dim3(1), dim3(32, 2), a, 0, 0);", (32, 2)), ("LaunchKernel{1, 64}(k, p);", (64,)),
+        ("q.launch(dim3(1), dim3{32, 4}, k, p);", (32, 4)), ("dim3 b; b.y = 2; b.x = 32; k<<<1, b>>>(p);", (32, 2)),
+        ("cudaLaunchConfig_t c; c.blockDim = 32; cudaLaunchKernelEx(&c, k, p);", (32,)),
+        ("cudaLaunchConfig_t c; c.blockDim = 32; if (n) c.blockDim = 64; cudaLaunchKernelEx(&c, k, p);", None),
+    ],
+)  # fmt: skip
+def test_launches_have_a_kernel_and_a_block(text: str, sizes: tuple[int | None, ...] | None) -> None:
+    of = program("k.cu", {"k.cu": LAUNCHES.replace("{}", text, 1)})
+    (env,) = of.named("go")
+    found = [(launch.kernel, tuple(size.num for size in launch.sizes)) for launch in launches_of(of, env)]
+    assert found == ([] if sizes is None else [("k", sizes)])
+
+
+def test_a_launching_function_that_is_given_no_kernel_launches_nothing() -> None:
+    of = program("k.cu", {"k.cu": LAUNCHES.replace("{}", "relaunch(p, 32, n);", 1)})
+    assert not list(launches_of(of, of.named("go")[0]))
+
+
+@pytest.mark.parametrize(("call", "sure"), [("__ballot_sync(~0ull, 1)", Confidence.MEDIUM), ("0ull", Confidence.LOW)])
+def test_a_width_in_a_header_is_judged_by_the_files_that_use_it(call: str, sure: Confidence) -> None:
+    user = f'#include "w.cuh"\n__global__ void k(int* p) {{\n  auto m = {call};\n  p[threadIdx.x / kWarp] = m != 0;\n}}\n'
+    index, parsed = index_of(
+        {"w.cuh": "constexpr int kWarp = 32;\nconstexpr int kWarpSize = kWarp;\n", "k.cu": user.replace("kWarp", "kWarpSize")}
+    )
+    (hit,) = [hit for hit in warp_constants.detect(parsed["w.cuh"], index, Config(targets=("gfx942",)))]
+    assert hit.confidence is sure
+    assert [(place.path, place.line) for place in hit.related] == [("k.cu", 4)]
+
+
+def test_functions_that_no_build_for_amd_reads_answer_for_nobody() -> None:
+    text = (
+        "#ifdef __CUDACC__\n#ifndef __HIP_PLATFORM_AMD__\nint width() { return 32; }\n#else\nint width() { return 64; }\n#endif\n#endif\n"
+    )
+    index, _ = index_of({"w.cuh": text, "k.cu": '#include "w.cuh"\n'})
+    found = index.function("width", "k.cu")
+    assert found is not None and found.returns == "64" and found.live is not Live.NO
