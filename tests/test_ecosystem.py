@@ -240,3 +240,30 @@ def test_resources_and_images_in_python() -> None:
     assert rules_in("b.py", 'url = "nvidia/cuda"\nkey = "nvidia.com/gpu"\n') == {}
     options = "jobs:\n  a:\n    container:\n      image: ubuntu:24.04\n      options: --gpus all\n"
     assert rules_in(".github/workflows/a.yml", options) == {"docker-gpus-flag": [5]}
+
+
+def test_server_arguments_say_what_works_and_what_does_not() -> None:
+    assert rules_in("a.sh", "vllm serve m --quantization awq\nvllm serve m --quantization aqlm\nvllm serve nvidia/m-FP4\n") == {
+        "checkpoint-awq": [1],
+        "checkpoint-rare-quant": [2],
+        "nvfp4-model-name": [3],
+    }
+    assert rules_in("values.yaml", "engine:\n  attentionBackend: FLASHINFER\n  backend: flashinfer\n") == {
+        "attention-cuda-only-backend": [2]
+    }
+
+
+def test_old_places_and_macros_of_rocm() -> None:
+    assert rules_in("Dockerfile", "FROM x\nENV PATH=/opt/rocm-6.0.2/bin:$PATH\nENV ROCM_PATH=/opt/rocm\n") == {"rocm-versioned-path": [2]}
+    assert rules_in("CMakeLists.txt", "add_definitions(-D__HIP_PLATFORM_HCC__)\nset(HIP_PATH /opt/rocm/hip)\n") == {
+        "hip-platform-hcc": [1],
+        "rocm-versioned-path": [2],
+    }
+
+
+def test_slurm_containers_and_mapped_accelerators() -> None:
+    assert rules_in("a.sh", "srun --container-image=nvcr.io#nvidia/pytorch:25.01-py3 python a.py\n") == {"ngc-pytorch-image": [1]}
+    assert rules_in("sky.yaml", "resources:\n  accelerators: {A100: 8}\n") == {"cloud-gpu-node-selector": [2]}
+    assert rules_in("pod.yaml", "spec:\n  nodeSelector:\n    nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3\n") == {
+        "kubernetes-nvidia-labels": [3]
+    }

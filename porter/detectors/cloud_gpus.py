@@ -30,11 +30,12 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
     """At most one hit a line."""
     seen: set[int] = set()
     for fact in parsed.facts:
-        if fact.kind not in ("manifest_key", "command_flag", "env_var") or fact.span.line in seen:
-            continue
+        if fact.kind not in ("manifest_key", "command_flag", "env_var") or fact.span.line in seen or "nvidia.com/" in fact.name:
+            continue  # labels of NVIDIA's operator have a rule of their own
         found = next((value for value in _values(fact) if TYPE.fullmatch(value) or _is_model(fact, value)), "")
         if found:
             seen.add(fact.span.line)
+            found = found if not found.isdigit() else fact.name.partition("=")[0].rpartition(".")[2]
             yield Hit(RULE, fact.span, f"asks for {found}", found, RULE, live=fact.live)
 
 
@@ -49,4 +50,7 @@ def _values(fact: Fact) -> Iterator[str]:
 def _is_model(fact: Fact, value: str) -> bool:
     """Whether a bare product name stands under a key that asks for an accelerator."""
     key = fact.name.partition("=")[0]
-    return fact.kind == "manifest_key" and MODEL_KEY.search(key) is not None and MODEL.fullmatch(value) is not None
+    if fact.kind != "manifest_key":
+        return False
+    holder, _, last = key.rpartition(".")
+    return MODEL.fullmatch(value if MODEL_KEY.search(key) else last if MODEL_KEY.search(holder) else "") is not None

@@ -14,6 +14,8 @@ KINDS = ("docker", "yaml", "shell", "jenkins", "json", "make", "cmake", "python"
 CUDA_FOLDERS = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
 TOOLKIT_NAMES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDADIR", "CUDA_DIR", "CUDA_TOOLKIT_ROOT", "CUDAToolkit", "CUDNN_", "CUDA_INSTALL")
 NVIDIA_OPS = ("DS_BUILD_CUTLASS_OPS", "DS_BUILD_RAGGED_DEVICE_OPS", "DS_BUILD_INFERENCE_CORE_OPS", "DS_BUILD_GDS", "DS_BUILD_SPARSE_ATTN")
+PLUGINS = ("NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN", "NCCL_ENV_PLUGIN")
+OLD_ROCM = re.compile(r"(?:^|[:;,\s=])(/opt/rocm-\d[\w.]*|/opt/rocm/(?:hip|hcc)(?=[/:;\s]|\Z))")
 CUDA_ATTENTION = ("FLASHINFER", "FLASHINFER_MLA", "FLASHMLA", "CUTLASS_MLA", "FLASH_ATTN_MLA", "XFORMERS")
 
 
@@ -37,6 +39,10 @@ def _hits(fact: Fact) -> Iterator[Hit]:
             yield _hit("ucx-cuda-transport", fact, f"sets {fact.name} to {value}")
         if fact.name in NVIDIA_OPS and value not in ("", "0"):
             yield _hit("deepspeed-nvidia-ops", fact, f"sets {fact.name} to {value}")
+        if fact.name in PLUGINS and value.strip("'\"").lower() not in ("", "none"):
+            yield _hit("nccl-plugin", fact, f"sets {fact.name} to {value}")
+    if fact.kind in ("env_var", "cmake_var") and (old := OLD_ROCM.search(value)):
+        yield _hit("rocm-versioned-path", fact, f"{fact.name} leads to {old[1]}")
     toolkit = fact.name.startswith(TOOLKIT_NAMES)
     if fact.kind in ("env_var", "cmake_var") and not toolkit and _in_cuda_folder(value):
         yield _hit("cuda-install-path", fact, f"{fact.name} leads to {_folder(value)}")

@@ -157,6 +157,7 @@ def _unwrapped(sheet: Sheet, line: Invocation) -> list[Word]:
         if options is None:
             sheet.add("command", program, words[0].start, words[0].end, line.live, "host")
             read_flags(sheet, program, words[1:], line.live)
+            _container_image(sheet, words[1:], line)
             return _program_in(words[1:])
         at = 1
         while at < len(words) and (words[at].text.startswith("-") or assignment(words[at]) or _NUMBER.fullmatch(words[at].text)):
@@ -167,6 +168,15 @@ def _unwrapped(sheet: Sheet, line: Invocation) -> list[Word]:
             at += 2 if word.text in options else 1
         words = words[at:]
     return words
+
+
+def _container_image(sheet: Sheet, words: list[Word], line: Invocation) -> None:
+    """The image that Slurm's pyxis runs: `srun --container-image=nvcr.io#nvidia/pytorch:25.01-py3`."""
+    for word in words[:MAX_FLAGS]:
+        flag, _, image = word.text.partition("=")
+        if flag == "--container-image" and image:
+            name = line.expand(image).removeprefix("docker://").replace("#", "/", 1)
+            sheet.add("image", name, word.start, word.end, line.live, "host")
 
 
 def _program_in(words: list[Word]) -> list[Word]:
