@@ -129,7 +129,7 @@ def test_a_width_in_a_header_is_judged_by_the_files_that_use_it(call: str, sure:
     index, parsed = index_of(
         {"w.cuh": "constexpr int kWarp = 32;\nconstexpr int kWarpSize = kWarp;\n", "k.cu": user.replace("kWarp", "kWarpSize")}
     )
-    (hit,) = [hit for hit in warp_constants.detect(parsed["w.cuh"], index, Config(targets=("gfx942",)))]
+    (hit,) = warp_constants.detect(parsed["w.cuh"], index, Config(targets=("gfx942",)))
     assert hit.confidence is sure
     assert [(place.path, place.line) for place in hit.related] == [("k.cu", 4)]
 

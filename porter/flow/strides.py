@@ -21,18 +21,19 @@ def loops_of(env: Env) -> list[Loop]:
     return list(seen.values())
 
 
-def _in_vectors(env: Env, start: Expr, step: Expr) -> bool:
-    """True for a loop of which each of 32 lanes takes several elements: from lane * n in steps of 32 * n."""
+def _in_vectors(env: Env, start: Expr, step: Expr) -> Value | None:
+    """The lane of a loop of which each of 32 lanes takes several elements: from lane * n in steps of 32 * n; None for any other."""
     values = [env.value(part) for part in _factors(start)]
     lanes = [value for value in values if value.kind == "lane" and value.width == WARP]
     if len(lanes) != 1 or len(values) < 2:
-        return False
+        return None
     by = env.value(step)
     if any(env.value(part).is_width and env.value(part).as_width == WARP for part in _factors(step)):
-        return True
+        return lanes[0]
     sizes = [value.num for value in values if value is not lanes[0]]
     known = all(size is not None for size in sizes)
-    return known and by.kind == "const" and by.num == WARP * math.prod(size or 0 for size in sizes)
+    fits = known and by.kind == "const" and by.num == WARP * math.prod(size or 0 for size in sizes)
+    return lanes[0] if fits else None
 
 
 def _factors(expr: Expr) -> list[Expr]:
@@ -64,8 +65,8 @@ def loop_uses(env: Env, loop: Loop, found: list[Use]) -> None:
             found.append(
                 Use("stride", operand, event, start.but(symbols=(*start.symbols, *by.symbols)), start.kind, width, loop.step, loop)
             )
-        elif loop.start is not None and _in_vectors(env, loop.start, operand):
-            found.append(Use("stride", operand, event, Value("lane", width=WARP), "lane", WARP, loop.step, loop))
+        elif loop.start is not None and (lane := _in_vectors(env, loop.start, operand)) is not None:
+            found.append(Use("stride", operand, event, lane, "lane", WARP, loop.step, loop))
     elif inside and halves(loop):
         if start.kind == "const" and start.num == WARP // 2:
             found.append(Use("halving", loop.start or operand, event, start, "down", WARP, loop.step, loop))

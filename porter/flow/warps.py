@@ -277,8 +277,8 @@ def definitions(program: Program, uses: list[Use]) -> list[Related]:
 
 def width_symbols(program: Program) -> frozenset[str]:
     """Constants that some code of the file uses as the width of a warp, by name or by use."""
-    found = {symbol for uses in survey(program)[0] for use in uses.of(*WIDTH_ROLES) for symbol in use.value.symbols if use.width == WARP}
-    return frozenset(found)
+    listed = [uses for uses in survey(program)[0] if uses.env.function.on_device]
+    return frozenset(symbol for uses in listed for use in uses.of(*WIDTH_ROLES) for symbol in use.value.symbols if use.width == WARP)
 
 
 def related(uses: list[tuple[Use, str]], path: str, but: int = 0) -> tuple[Related, ...]:
