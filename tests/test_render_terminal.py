@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 from report_factory import HOSTILE_PATH, empty_report, finding, large_report, make_report, rules
 
@@ -78,3 +79,9 @@ def test_verbose_lists_every_finding_and_every_problem():
     assert "Findings (300)" not in terminal.render(report, 120)
     many = make_report(problems=make_report().problems * 9)
     assert "with --verbose" in terminal.render(many, 120) and "with --verbose" not in terminal.render(many, 120, verbose=True)
+
+
+def test_counts_of_top_rules_are_whole_however_long_the_names():
+    rule = msgspec.structs.replace(rules()["nvshmem"], id="a-very-long-rule-id-" * 5, title="A very long title " * 9)
+    report = make_report(findings=tuple(finding(rule, "a.cu", line, "x y", "m") for line in range(1, 1235)), rules={rule.id: rule})
+    assert re.search(r"Top rules \(1 of 1\)\n  1,234  a-very", terminal.render(report, 60))
