@@ -105,7 +105,7 @@ def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:
 
 def _hours(name: str, way: _Way, report: Report, seen: Traits) -> Hours:
     """The hours of the whole way: those of the findings and the project, what the way adds, and what it makes needless."""
-    share = parameters.project().share(sum(record.lines for record in report.files if record.kind in ("cuda", "cxx", "python")))
+    share = parameters.project().share(report.cuda_lines)
     extra = way.extra.times(share)
     total = report.estimate.total
     if name == "header":

@@ -18,8 +18,9 @@ TESTED_KINDS = frozenset({"python", "cuda", "cxx", "notebook"})
 
 
 def code_lines(own: Sequence[Examined]) -> int:
-    """Lines of own code, the measure of a project's size."""
-    return sum(one.lines for one in own if one.kind in CODE_KINDS)
+    """The measure of a project's size: lines of own CUDA sources, or of all own code where there are none."""
+    cuda = sum(one.lines for one in own if one.kind == "cuda")
+    return cuda or sum(one.lines for one in own if one.kind in CODE_KINDS)
 
 
 def lines(findings: Sequence[Finding], own: Sequence[Examined], share: float) -> list[EffortLine]:
