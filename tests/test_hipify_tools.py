@@ -192,6 +192,13 @@ def hits(text: str, **config: str) -> list[Hit]:
     return list(unsupported_api.detect(parsed, link([], ()), Config(**config)))  # type: ignore[arg-type]
 
 
+def test_a_name_that_only_a_newer_hip_has_is_told_for_an_older_one() -> None:
+    text = "__global__ void k(unsigned m) { __syncwarp(); }\n"
+    assert [(hit.rule, hit.message) for hit in hits(text, rocm="6.3")] == [("unsupported-device-function", "__syncwarp, added in HIP 7.0")]
+    assert not hits(text, rocm="7.0")
+    assert not hits("#define __syncwarp()\n" + text, rocm="6.3")
+
+
 def test_types_and_constants_come_with_their_function() -> None:
     found = hits("void f(CUgreenCtx* c, CUdevResourceDesc d, CUdevice v) {\n  cuGreenCtxCreate(c, d, v, CU_GREEN_CTX_DEFAULT_STREAM);\n}\n")
     assert [(hit.rule, hit.subject) for hit in found] == [("unsupported-cuda-driver-api", "cuGreenCtxCreate")]
