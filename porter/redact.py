@@ -27,6 +27,7 @@ from porter.model import (
     Report,
     Rule,
     RunbookStep,
+    Scope,
     Sizing,
     Skipped,
     Suppression,
@@ -80,7 +81,8 @@ class _Redactor:
             fixed=self.findings(report.fixed, rules), amd_signs=tuple(sorted(self.related(r) for r in report.amd_signs)),
             already_ported=report.already_ported, suppressed=self.findings(report.suppressed, rules),
             suppressions={self.name(mark): self.suppression(why) for mark, why in report.suppressions.items()},
-            baseline=self.baseline(report.baseline), sizing=self.sizing(report.sizing), strategies=report.strategies,
+            baseline=self.baseline(report.baseline), sizing=self.sizing(report.sizing), scope=self.scope(report.scope),
+            strategies=report.strategies,
             runbook=tuple(self.step(step) for step in report.runbook), backtest=report.backtest, redacted=True,
         )  # fmt: skip
 
@@ -144,6 +146,9 @@ class _Redactor:
 
     def suppression(self, why: Suppression) -> Suppression:
         return Suppression(why.kind, self.path(why.path), why.line, WITHHELD if why.reason else "")
+
+    def scope(self, scope: Scope | None) -> Scope | None:
+        return None if scope is None else Scope(WITHHELD, "", scope.changed, scope.unchanged)
 
     def sizing(self, sizing: Sizing | None) -> Sizing | None:
         """Sizes without the models' names and without where they were found."""

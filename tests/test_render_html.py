@@ -14,6 +14,7 @@ import pytest
 from report_factory import HOSTILE_PATH, empty_report, finding, large_report, make_report, rules
 
 from porter.model import FileRecord
+from porter.model_report import Scope
 from porter.render import charts, html
 
 
@@ -225,6 +226,12 @@ def test_same_fingerprint_twice_gives_two_anchors():
     rule = rules()["nvshmem"]
     twins = tuple(finding(rule, "a.cu", line, "int x = 0;", "m", fingerprint="same") for line in (1, 2))
     assert {"f-same", "f-same-2"} <= set(Page(html.render(make_report(findings=twins))).ids)
+
+
+def test_a_scan_of_changed_files_says_so_on_top():
+    text = html_text(re.search(r'<p class="notice">(.*?)</p>', html.render(make_report(scope=Scope("v1<2>", "abc", 3, 40))), re.DOTALL)[1])
+    assert text == "A part. Only the 3 files that differ from v1<2> were looked at; 40 others are in no number."
+    assert "A part." not in html.render(make_report())
 
 
 def test_an_incomplete_audit_says_so_on_top():

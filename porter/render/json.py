@@ -143,6 +143,10 @@ def _extras(report: Report) -> dict[str, Any]:
     }
     if report.backtest is not None:
         extras["backtest"] = plain(report.backtest)
+    if report.scope is not None:
+        extras["scope"] = plain(report.scope)
+    if report.sizing is not None:
+        extras["sizing"] = plain(report.sizing)
     if report.baseline is not None:
         extras["baseline"] = _baseline(report.baseline)
     if report.redacted:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from porter.model import INSIGHT_CATEGORIES, Finding, Report, Severity
 from porter.render import numbers, summary, verdict
-from porter.render.neutral import block, one_line
+from porter.render.neutral import block, one_line, shorten
 
 STYLE = {Severity.BLOCKER: "bold red", Severity.MAJOR: "yellow", Severity.MINOR: "cyan", Severity.INFO: "dim"}
 MIN_WIDTH, MAX_WIDTH = 40, 120
@@ -49,6 +49,11 @@ def _head(console: Console, report: Report) -> None:
     console.print(Text(f"porter {report.tool_version} · {where} · {', '.join(report.targets)} · ROCm {report.rocm}", "dim"))
     console.print()
     console.print(Text(verdict.verdict(report), "bold"))
+    if (part := report.scope) is not None:
+        files = numbers.plural(part.changed, "file that differs", "files that differ")
+        console.print(
+            Text(f"Only the {files} from {one_line(part.revision, 60)}; {numbers.count(part.unchanged)} others are in no number.")
+        )
     console.print()
 
 
@@ -148,14 +153,12 @@ def _top_rules(console: Console, report: Report) -> None:
     groups = sorted(summary.by_rule(report, report.findings), key=lambda g: (-len(g.findings), g.rule.id))
     shown = groups[:TOP_RULES]
     console.print(Text(f"Top rules ({len(shown)} of {len(groups)})", "bold"))
-    table = Table.grid(padding=(0, 2))
-    widest = max(len(numbers.count(len(group.findings))) for group in shown)
-    table.add_column(justify="right", no_wrap=True, min_width=widest + 2)
-    table.add_column(no_wrap=True, overflow="ellipsis")
-    table.add_column(no_wrap=True, overflow="ellipsis", style="dim", ratio=1)
-    for group in shown:
-        table.add_row(Text(f"  {numbers.count(len(group.findings))}"), Text(group.rule.id), Text(one_line(group.rule.title)))
-    console.print(table)
+    counts = [numbers.count(len(group.findings)) for group in shown]
+    room = min(max(len(group.rule.id) for group in shown), console.width // 2)
+    for count, group in zip(counts, shown, strict=True):
+        line = Text(f"  {count:>{max(map(len, counts))}}  {shorten(one_line(group.rule.id), room):<{room}}  ")
+        line.append(one_line(group.rule.title), "dim")
+        console.print(line, overflow="ellipsis", no_wrap=True)
     console.print()
 
 
