@@ -20,6 +20,7 @@ INTERRUPTED = 130
 
 # Where each command lives, and what `porter --help` says of it without loading it.
 COMMANDS = {
+    "cache": ("porter.cli_cache:cache", "Say what porter remembers of files it has read, or forget it."),
     "actuals": ("porter.cli_calibrate:actuals", "Record what a group of findings really took, and show predicted against actual."),
     "calibrate": (
         "porter.cli_calibrate:calibrate",

@@ -41,21 +41,31 @@ FOUND, INCOMPLETE = 1, 3
 @click.option("--hipify", "hipify_path", default="", help="Path of hipify-perl; default: looked for, built-in engine where absent.")
 @click.option("--config", "settings_file", default="", help="Settings file; default: porter.toml or pyproject.toml in PATH.")
 @click.option("--no-config", is_flag=True, help="Do not read settings from PATH.")
+@click.option("--model", "models", multiple=True, help="Size this model too: a config.json, its folder, or a public name; may be repeated.")
+@click.option("--prices", default="", type=click.Path(), help="TOML or CSV with monthly prices per server of eight GPUs.")
 @click.option("--require-reason", is_flag=True, help="A suppression without a reason does not count.")
-@click.option("--no-cache", is_flag=True, help="Scan the revision of --baseline again, even when its report is kept.")
+@click.option("--changed-since", default="", metavar="REV", help="Look only at files that differ from this git revision of PATH.")
+@click.option("--no-cache", is_flag=True, help="Read every file again, those of --baseline too, and remember nothing.")
+@click.option("--cache-dir", default="", metavar="FOLDER", help="Where porter remembers what files hold; default: the user's cache.")
 @click.option("--jobs", type=click.IntRange(0, 256), default=None, help="Worker processes; 0 runs all in this process.")
 @cli_report.options
 def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on: str | None, strict: bool, **options: Any) -> None:
     """Scan a repository or a file, and write the report (porter-report.html when no --output is given)."""
     from porter import settings
+    from porter.size import section
 
     if not path:
         raise ConfigError("PATH is empty", "a dot means this folder")
     wanted = _pairs(formats, outputs)
     if options["fail_on_new"] and not options["baseline"]:
         raise ConfigError("--fail-on-new needs --baseline", "without one every finding is new: --fail-on")
+    if options["changed_since"] and options["baseline"]:
+        raise ConfigError(
+            "--changed-since and --baseline do not go together", "--baseline compares everything; with the cache that is quick"
+        )
     named = Path(options["settings_file"]) if options["settings_file"] else None
     config = _config(options, settings.load(Path(path), named, not options["no_config"]))
+    section.check(config)
     delivery = cli_report.Delivery(**{name: options[name] for name in cli_report.Delivery.__struct_fields__})
     look = cli_report.look_of(delivery)
     progress, stop = cli_report.progress(delivery.quiet)
@@ -129,8 +139,16 @@ def _config(options: dict[str, Any], file: Settings) -> Config:
         rules_dirs=(*file.rules_dirs, *options["rules_dirs"]), hipify_perl=str(found) if found else "",
         defines=(*file.defines, *options["defines"]), severities=file.severities, per_path=file.per_path,
         require_reason=options["require_reason"] or file.require_reason, today=datetime.date.today().isoformat(), notes=file.notes,
-        effort=file.effort,
+        cache_dir="" if options["no_cache"] else _cache_dir(options["cache_dir"]), changed_since=options["changed_since"],
+        git=shutil.which("git") or "",
+        effort=file.effort, models=options["models"], prices=options["prices"],
     )  # fmt: skip
+
+
+def _cache_dir(given: str) -> str:
+    from porter.cache import folder_of
+
+    return str(Path(given).absolute() if given else folder_of(dict(os.environ), Path.home()))
 
 
 def _command() -> str:
@@ -141,7 +159,7 @@ def _command() -> str:
     words = iter(sys.argv[1:])
     for word in words:
         name = word.split("=", 1)[0]
-        if name in ("--output", "--format", "--jobs", "--fail-on", "--fail-on-new", "--title", "--logo", "--lang"):
+        if name in ("--output", "--format", "--jobs", "--fail-on", "--fail-on-new", "--title", "--logo", "--lang", "--cache-dir"):
             if name == word:
                 next(words, None)
         elif name not in ("--quiet", "-q", "--verbose", "-v", "--strict", "--no-cache"):

@@ -63,6 +63,11 @@ class Config(msgspec.Struct, frozen=True):
     today: str = ""
     notes: tuple[Problem, ...] = ()
     effort: EffortSettings = EffortSettings()
+    cache_dir: str = ""  # empty: nothing is remembered
+    changed_since: str = ""  # a git revision: only files that differ from it are looked at
+    models: tuple[str, ...] = ()  # to size: a config.json, a folder with one, or a public name
+    prices: str = ""  # a file with monthly prices of servers
+    git: str = ""  # the path of git, for changed_since
 
     @property
     def wave64_targets(self) -> tuple[str, ...]:

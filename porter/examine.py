@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from porter import detect, ignore_marks, kernel_features, link, origin, unread
+from porter import cache_keys, detect, excerpts, ignore_marks, kernel_features, limits, link, origin, unread
 from porter.config import Config
 from porter.discover import Entry, read_below
 from porter.hipify import api, engine, gets_runtime_unasked, perl
@@ -20,28 +19,26 @@ from porter.parse import Parsed, cuda, parser_of, python
 from porter.parse.guards import SourceGuards
 from porter.parse.python_words import words_of
 from porter.rules import RuleSet
+from porter.size.repository import served_by
+from porter.size.served import Served
 
 SURVEYED = frozenset({"cuda", "cxx", "cmake", "make", "python", "bazel"})
 MAX_LINE = 1_000_000  # bytes; no parser of ours is made for longer lines
 MAX_DIFF_LINES = 400
-MOST_SIGNS = 20  # a file
-NEAR = 2  # lines of context on each side of a hit
-AMD_SIGN_KINDS = frozenset({"macro_test", "py_attr", "py_call", "cmake_var", "cmake_package", "build_symbol", "compile_flag"})
-AMD_SIGN = re.compile(
-    r"(?:^|[._=-])(?:HIP|ROCM|hip|rocm|is_rocm|is_hip|IS_ROCM|IS_HIP|AMDGPU|AMDGCN)(?:$|[._=-])|^__HIP|USE_ROCM|USE_HIP|ROCM_HOME|is_rocm|is_hip"
-)
+KEPT_BYTES = 6 * 2**20  # of sources whose parses all workers together hold from the survey to the examination
 
 
 class Surveyed(msgspec.Struct, frozen=True):
     """What a file tells the others, None for a file that tells nothing."""
 
     path: str
-    survey: Any
+    survey: link.Survey | None
     problems: tuple[Problem, ...] = ()
+    digest: bytes = b""  # of the bytes that were read
 
 
 class Examined(msgspec.Struct, frozen=True):
-    """What one file gave. ``snippets`` maps a line to its source text, for the lines that hits stand on; ``context`` the lines near them."""
+    """What one file gave. ``snippets`` maps lines that hits stand on to their text, ``context`` the lines near them."""
 
     path: str
     kind: str
@@ -55,8 +52,11 @@ class Examined(msgspec.Struct, frozen=True):
     kernels: tuple[Kernel, ...] = ()
     counted: bool = True
     amd_signs: tuple[Related, ...] = ()
+    served: tuple[Served, ...] = ()  # models that its commands and calls serve
     ignores: tuple[ignore_marks.IgnoreMark, ...] = ()
     context: dict[int, str] = {}
+    digest: bytes = b""  # of the bytes that were read
+    alone: bool = False  # whether no other file had a say
 
 
 class Auditor:
@@ -69,28 +69,35 @@ class Auditor:
 
         ``modules`` are the Python packages that the repository itself holds: importing those is no dependency.
         """
-        self.modules = modules
         self.config = config
         self.ruleset = ruleset
         self.root = root or Path()
-        self.index = index if index is not None else link.link([], config.defines)
+        self.nothing = link.link([], config.defines)
+        self._kept: dict[str, Parsed] = {}
+        self._kept_bytes = 0
+        self._digest = b""
         self.matcher = detect.Matcher(ruleset)
         self.detectors = detect.load_detectors(ruleset)
         self.python_words = words_of(ruleset.rules.values())
         headers = {glob.split("*")[0] for rule in ruleset.rules.values() for glob in rule.match.get("include", ())}
         self.include_words = tuple(sorted(name.encode() for name in headers if len(name) > 3))
-        self.aliases = _aliases(self.index)
         self.insights = frozenset(rule.id for rule in ruleset.rules.values() if rule.is_insight)
         self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
 
+        self.learn(index if index is not None else self.nothing, modules)
+
+    def learn(self, index: Any, modules: frozenset[str]) -> None:
+        """Take what the survey of all files gave, for the examinations that follow."""
+        self.index = index
+        self.modules = modules
+        self.aliases = _aliases(index)
+
     def load(self, entry: Entry) -> SourceFile | Problem:
         """The file's text; a Problem for one that is gone, unreadable, too large, or no text at all."""
-        limit = self.config.max_bytes
-        if entry.size > limit and entry.kind != "binary":
-            return Problem("read", entry.path, 0, f"{entry.size / 2**20:.0f} MiB is over the limit of {limit / 2**20:.0f} MiB; not read")
-        data = read_below(self.root, entry.path, binary_limit(entry.path, limit) if entry.kind == "binary" else limit)
-        if data is None:
-            return Problem("read", entry.path, 0, "cannot be read (permission denied, or gone since the walk)")
+        data = content_of(self.root, entry, self.config)
+        self._digest = cache_keys.content(data) if isinstance(data, bytes) and self.config.cache_dir else b""
+        if isinstance(data, Problem):
+            return data
         if entry.kind == "binary":
             return SourceFile(entry.path, "binary", data, entry.origin, entry.sibling, entry.size if len(data) < entry.size else 0)
         if looks_binary(data):
@@ -104,20 +111,57 @@ class Auditor:
 
     def survey(self, entry: Entry) -> Surveyed:
         """What a file tells the others: macros, constants, functions, launches, includes, -D flags."""
+        try:
+            with limits.within(limits.seconds_for(entry.size)):
+                return msgspec.structs.replace(self._survey(entry), digest=self._digest)
+        except limits.TooLong:  # the examination says so
+            return Surveyed(entry.path, None, (Problem("survey", entry.path, 0, _too_long(entry)),))
+
+    def _survey(self, entry: Entry) -> Surveyed:
         source = self.load(entry)
         if isinstance(source, Problem) or _has_long_line(source.data):
             return Surveyed(entry.path, None)
         if source.kind == "python" and not source.path.endswith("setup.py"):
             return Surveyed(entry.path, None)
-        parse = cuda.skim if source.kind == "cxx" else parser_of(source.kind)
         try:
-            return Surveyed(entry.path, link.survey(parse(source)) if parse else None)
+            if source.kind == "cxx":
+                return Surveyed(entry.path, link.survey(cuda.skim(source)))
+            parse = parser_of(source.kind)
+            parsed = parse(source) if parse else None
+            if parsed is not None and source.kind == "cuda":
+                self._keep(parsed)
+            return Surveyed(entry.path, link.survey(parsed) if parsed is not None else None)
         except Exception as error:  # what a file tells the others may be lost, the file itself is still examined
             what = f"the survey failed: {type(error).__name__}: {str(error)[:200]}"
             return Surveyed(entry.path, None, (Problem("survey", entry.path, 0, what),))
 
+    def _keep(self, parsed: Parsed) -> None:
+        """Hold a parse for the examination; trees take some thirty times their text, so only so much of it."""
+        if self._kept_bytes + len(parsed.file.data) <= KEPT_BYTES // max(self.config.jobs, 1):
+            self._kept[parsed.file.path] = parsed
+            self._kept_bytes += len(parsed.file.data)
+
+    def _parsed(self, source: SourceFile) -> Parsed | None:
+        """The parse of a file, the one that the survey made where it is still here; None for a kind that is only counted."""
+        kept = self._kept.pop(source.path, None)
+        if kept is not None:
+            self._kept_bytes -= len(kept.file.data)
+            if kept.file == source:
+                return kept
+        parse = parser_of(source.kind)
+        if parse is None or (source.kind == "cxx" and not self._cxx_matters(source)):
+            return None
+        return python.parse(source, self.python_words) if source.kind == "python" else parse(source)
+
     def examine(self, entry: Entry) -> Examined:
         """All that one file gives; what goes wrong is in the problems."""
+        try:
+            with limits.within(limits.seconds_for(entry.size)):
+                return msgspec.structs.replace(self._examine(entry), digest=self._digest)
+        except limits.TooLong:
+            return Examined(entry.path, entry.kind, entry.origin, 0, 0.0, problems=(Problem("parse", entry.path, 0, _too_long(entry)),))
+
+    def _examine(self, entry: Entry) -> Examined:
         source = self.load(entry)
         if isinstance(source, Problem):
             return Examined(entry.path, entry.kind, entry.origin, 0, problems=(source,), counted=False)
@@ -135,26 +179,27 @@ class Auditor:
             return Examined(source.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", source.path, 0, what),))
 
     def _look(self, source: SourceFile, lines: int) -> Examined:
-        parse = parser_of(source.kind)
-        if parse is None or (source.kind == "cxx" and not self._cxx_matters(source)):
-            return Examined(source.path, source.kind, source.origin, lines)
-        parsed = python.parse(source, self.python_words) if source.kind == "python" else parse(source)
+        parsed = self._parsed(source)
+        if parsed is None:
+            return Examined(source.path, source.kind, source.origin, lines, alone=True)
+        alone = source.kind not in SURVEYED.difference(("python",)) and not source.path.endswith("setup.py") and not parsed.embedded
+        index = self.nothing if alone else self.index
         parsed.facts = [f for f in parsed.facts if f.kind != "py_import" or f.name.split(".")[0] not in self.modules]
-        self.index.enrich(parsed)
-        hits, problems = detect.detect(parsed, self.index, self.config, self.matcher, self.detectors)
+        index.enrich(parsed)
+        hits, problems = detect.detect(parsed, index, self.config, self.matcher, self.detectors)
         if source.origin is Origin.AMD:
             hits = [hit for hit in hits if hit.rule in self.amd_rules]
-        if source.sibling or source.path in self.index.unbuilt:
+        if source.sibling or source.path in index.unbuilt:
             hits = [msgspec.structs.replace(hit, live=Live.NO) for hit in hits]
         else:
             hits = unread.explained(parsed, hits, self.insights)
         hipified, more = self._hipify(source, parsed)
         return Examined(
             source.path, source.kind, source.origin, lines, parsed.coverage, tuple(hits),
-            {} if source.kind == "binary" else _snippets(source.data, hits),
+            {} if source.kind == "binary" else excerpts.snippets(source.data, hits),
             tuple(dict.fromkeys([*parsed.problems, *problems, *more])), hipified, self._kernels(parsed, hits),
-            amd_signs=_amd_signs(parsed), ignores=ignore_marks.read(parsed),
-            context={} if source.kind == "binary" else _context(source.data, hits),
+            amd_signs=excerpts.amd_signs(parsed), served=served_by(source, parsed.facts), ignores=ignore_marks.read(parsed),
+            context={} if source.kind == "binary" else excerpts.context(source.data, hits), alone=alone,
         )  # fmt: skip
 
     def _cxx_matters(self, source: SourceFile) -> bool:
@@ -217,44 +262,24 @@ def _aliases(index: Any) -> frozenset[str]:
     )  # fmt: skip
 
 
+def content_of(root: Path, entry: Entry, config: Config) -> bytes | Problem:
+    """The bytes of a file as far as they are read, or why they are not."""
+    limit = config.max_bytes
+    if entry.size > limit and entry.kind != "binary":
+        return Problem("read", entry.path, 0, f"{entry.size / 2**20:.0f} MiB is over the limit of {limit / 2**20:.0f} MiB; not read")
+    data = read_below(root, entry.path, binary_limit(entry.path, limit) if entry.kind == "binary" else limit)
+    if data is None:
+        return Problem("read", entry.path, 0, "cannot be read (permission denied, or gone since the walk)")
+    return data
+
+
+def _too_long(entry: Entry) -> str:
+    return f"reading it took more than {limits.seconds_for(entry.size):.0f} s of processor time"
+
+
 def _has_long_line(data: bytes) -> bool:
     """Whether some line is longer than any parser of ours is made for."""
     return len(data) > MAX_LINE and max(map(len, data.split(b"\n"))) > MAX_LINE
-
-
-def _snippets(data: bytes, hits: list[Hit]) -> dict[int, str]:
-    """The source text of every line that a hit starts on, with up to three more lines of its span; 400 characters at most."""
-    if not hits:
-        return {}
-    lines = data.split(b"\n")
-    found: dict[int, str] = {}
-    for hit in hits:
-        first = hit.span.line
-        last = min(max(hit.span.end_line, first), first + 3)
-        text = b"\n".join(line.rstrip(b"\r") for line in lines[first - 1 : last]).decode("utf-8", "replace")[:400]
-        if len(text) > len(found.get(first, "")):
-            found[first] = text
-    return found
-
-
-def _context(data: bytes, hits: list[Hit]) -> dict[int, str]:
-    """The source lines around every hit, NEAR on each side, for reports that show it in its place; 200 characters a line."""
-    if not hits:
-        return {}
-    lines = data.split(b"\n")
-    near: set[int] = set()
-    for first, last in {(hit.span.line, min(max(hit.span.end_line, hit.span.line), hit.span.line + 3)) for hit in hits}:
-        near.update(range(first - NEAR, first), range(last + 1, last + 1 + NEAR))
-    return {n: lines[n - 1].rstrip(b"\r")[:200].decode("utf-8", "replace") for n in sorted(near) if 0 < n <= len(lines)}
-
-
-def _amd_signs(parsed: Parsed) -> tuple[Related, ...]:
-    """Where a file of the project's own shows that it knows AMD: macros, attributes and settings with HIP or ROCm in their names."""
-    signs = []
-    for fact in parsed.facts:
-        if fact.kind in AMD_SIGN_KINDS and AMD_SIGN.search(fact.name):
-            signs.append(Related(parsed.file.path, fact.span.line, f"{fact.name}"))
-    return tuple(dict.fromkeys(signs))[:MOST_SIGNS]
 
 
 def _disagreement(ours: bytes, theirs: bytes) -> str:

@@ -17,6 +17,7 @@ from porter.model_report import (
     OriginCount,
     Phase,
     RunbookStep,
+    Scope,
     Sizing,
     Strategy,
     Suppression,
@@ -39,7 +40,8 @@ __all__ = [
     "AMD_SIGNS_OF_A_PORT", "CATEGORIES", "FACT_KINDS", "INSIGHT_CATEGORIES", "Action", "Confidence", "Live", "Ordered", "Origin",
     "Severity", "Span", "SourceFile", "Fact", "Fix", "RuleFix", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement",
     "Source", "Example", "Rule", "Finding", "HipifyCount", "FileRecord", "Kernel", "EffortLine", "Quantiles", "Estimate", "HipifySummary",
-    "OriginCount", "Suppression", "Baseline", "Phase", "Assumption", "Cost", "Backtest", "Strategy", "RunbookStep", "Sizing", "Report",
+    "OriginCount", "Suppression", "Baseline", "Phase", "Assumption", "Cost", "Backtest", "Strategy", "RunbookStep", "Scope", "Sizing",
+    "Report",
     "plain",
 ]  # fmt: skip
 
@@ -251,6 +253,7 @@ class Report(msgspec.Struct, frozen=True):
     runbook: tuple[RunbookStep, ...] = ()  # in the order they are done
     backtest: Backtest | None = None
     sizing: Sizing | None = None  # of the models that the repository serves or the user names
+    scope: Scope | None = None  # with --changed-since: findings, files and hours are of the changed files alone
     redacted: bool = False  # names are hashed and code is left out (redact.py)
 
     @property

@@ -208,3 +208,12 @@ class Baseline(msgspec.Struct, frozen=True):
     before: Quantiles
     after: Quantiles
     change: float = 0.0
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """What --changed-since left to look at: files that differ from a revision, and how many do not."""
+
+    revision: str
+    commit: str
+    changed: int
+    unchanged: int

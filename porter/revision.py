@@ -119,6 +119,10 @@ class Reader:
             raise InputError(f"'{revision}' is neither a file nor a revision of this checkout", f"a shallow clone holds few; {HINT}")
         return commit
 
+    def blobs(self, commit: str) -> dict[str, str]:
+        """The object of every file below the scanned place that an audit may look at, by path."""
+        return {path: blob for blob, path in self._listing(commit)}
+
     def write(self, commit: str, folder: Path, limit: int) -> int:
         """Write the scanned place's readable files, ``limit`` + 1 bytes of each at most; links are left out. The number of files."""
         wanted = list(self._listing(commit))

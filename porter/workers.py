@@ -1,4 +1,9 @@
-"""Workers: runs a function over many files in processes whose death costs one file, never the audit."""
+"""Workers: runs methods of one object over many files in processes whose death costs one file, never the audit.
+
+A pool lives for several passes: what a worker made of a file in the first pass may serve it in the second, so each worker
+gets the files again that it had. A worker notes which task it is busy with and since when, in memory that it shares with
+the parent: the file that kills or hangs it is known, tried once more, and then named.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +15,21 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
+
+from porter.limits import patience_for
 
 CHUNK_BYTES = 400_000
 CHUNK_FILES = 64
-SILENCE_SECONDS = 120.0  # no chunk finished for so long: a worker hangs
-ALONE_SECONDS = 60.0
+LOOK_SECONDS = 0.5  # between two looks whether a worker hangs
 PARENT_SECONDS = 1.0  # between two looks whether the parent still lives
+SEND_SECONDS = 0.2  # results are kept this long, to be sent together
 GC_THRESHOLDS = (200_000, 20, 20)
 MEMORY_BYTES = 6 * 2**30
-WINDOW = 3  # bundles a worker that are handed out ahead; what a broken pool held is run again, file by file
+TRIES = 2
 
 
 class Outcome(NamedTuple):
@@ -31,34 +38,6 @@ class Outcome(NamedTuple):
     task: Any
     value: Any
     death: str = ""
-
-
-_STATE: dict[str, Any] = {}
-
-
-def _start(parent: int, make: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    """Set a worker up: Ctrl-C is the parent's business, memory has a limit, and the shared state is made once."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    with contextlib.suppress(ValueError, OSError):
-        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if hard < 0 else min(MEMORY_BYTES, hard), hard))
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
-    _STATE["object"] = make(*args)
-    gc.freeze()  # the rules live as long as the worker; what a file leaves behind is seldom a cycle
-    gc.set_threshold(*GC_THRESHOLDS)
-
-
-def _leave_with(parent: int) -> None:
-    """End this worker when the process that started it is gone, killed or terminated: nobody else would."""
-    while os.getppid() == parent:
-        time.sleep(PARENT_SECONDS)
-    os._exit(1)
-
-
-def _work(method: str, tasks: Sequence[Any]) -> list[Any]:
-    function = getattr(_STATE["object"], method)
-    return [function(task) for task in tasks]
 
 
 def chunks(tasks: Iterable[Any], size: Callable[[Any], int]) -> list[list[Any]]:
@@ -79,71 +58,205 @@ def chunks(tasks: Iterable[Any], size: Callable[[Any], int]) -> list[list[Any]]:
 def run(
     make: Callable[..., Any], args: tuple[Any, ...], method: str, tasks: Iterable[Any], size: Callable[[Any], int], jobs: int
 ) -> Generator[Outcome, None, None]:
-    """Outcome of every task, as they come. ``make(*args)`` gives each worker the object whose ``method`` takes a task.
+    """Outcome of every task, as they come, from a pool of its own. With jobs 0 all runs in this process."""
+    pool = Pool(make, args, jobs)
+    with contextlib.closing(pool):
+        yield from pool.run(method, tasks, size)
 
-    With jobs 0 all runs in this process. A worker that dies or hangs has its chunk's tasks run again, each alone.
-    """
-    tasks = list(tasks)
-    if jobs == 0 or not tasks:
-        made = make(*args) if tasks else None
+
+class Pool:
+    """Processes that each hold ``make(*args)`` and work its methods off; started when first needed."""
+
+    def __init__(self, make: Callable[..., Any], args: tuple[Any, ...], jobs: int) -> None:
+        """Nothing is started yet; with jobs 0 nothing ever is."""
+        self.make, self.args, self.jobs = make, args, jobs
+        self._told: list[tuple[str, tuple[Any, ...]]] = []
+        self._workers: list[_Worker | None] = [None] * jobs
+        self._here: Any = None
+        self._home: dict[Any, int] = {}  # which worker had a task in the pass before
+
+    def tell(self, method: str, *args: Any) -> None:
+        """Call a method on every worker's object, now and whenever a worker is started later."""
+        self._told.append((method, args))
+        if self._here is not None:
+            getattr(self._here, method)(*args)
+        for number, worker in enumerate(self._workers):
+            if worker is not None and not worker.send((method, args)):
+                self._replace(number)
+
+    def close(self) -> None:
+        """End all workers at once."""
+        for number in range(len(self._workers)):
+            self._replace(number)
+
+    def _replace(self, number: int) -> None:
+        worker = self._workers[number]
+        if worker is not None:
+            worker.end()
+        self._workers[number] = None
+
+    def run(self, method: str, tasks: Iterable[Any], size: Callable[[Any], int]) -> Generator[Outcome, None, None]:
+        """Outcome of every task, as they come."""
+        tasks = list(tasks)
+        if self.jobs == 0:
+            yield from self._run_here(method, tasks)
+            return
+        queue = _Queue(tasks, size, self._home)
+        tries: dict[Any, int] = {}
+        left = len(tasks)
+        try:
+            while left:
+                self._hand_out(method, queue)
+                for outcome, number in self._gather(queue, tries, size):
+                    left -= 1
+                    self._home[outcome.task] = number
+                    yield outcome
+        except BaseException:  # also when the user interrupts: nobody waits for what is still queued
+            self.close()
+            raise
+
+    def _run_here(self, method: str, tasks: list[Any]) -> Generator[Outcome, None, None]:
+        if tasks and self._here is None:
+            self._here = self.make(*self.args)
+            for name, args in self._told:
+                getattr(self._here, name)(*args)
         for task in tasks:
-            yield Outcome(task, getattr(made, method)(task))
-        return
-    suspects: list[Any] = []
-    left = chunks(tasks, size)[::-1]
-    while left:  # a pool that breaks is replaced, and only what it was busy with is suspect
-        yield from _drain(_pool(make, args, jobs), method, left, suspects, WINDOW * jobs)
-    for task in suspects:
-        yield _alone(make, args, method, task)
+            yield Outcome(task, getattr(self._here, method)(task))
+
+    def _hand_out(self, method: str, queue: _Queue) -> None:
+        """Give idle workers their next bundle; Ctrl-C waits until they have been started, lest it hit one that does not ignore it yet."""
+        for number in range(self.jobs):
+            worker = self._workers[number]
+            if worker is not None and worker.bundle:
+                continue
+            bundle = queue.next(number)
+            if not bundle:
+                continue
+            if worker is None:
+                worker = self._workers[number] = _Worker(self.make, self.args, self._told)
+            if not worker.give(method, bundle):
+                queue.back(bundle)
+                self._replace(number)
+
+    def _gather(self, queue: _Queue, tries: dict[Any, int], size: Callable[[Any], int]) -> list[tuple[Outcome, int]]:
+        """What the workers have sent, and a word on those that died or hang."""
+        busy = {worker.pipe: number for number, worker in enumerate(self._workers) if worker is not None and worker.bundle}
+        out: list[tuple[Outcome, int]] = []
+        for pipe in wait(list(busy), timeout=LOOK_SECONDS):
+            number = busy[pipe]
+            worker = self._workers[number]
+            assert worker is not None
+            values = worker.receive()
+            if values is not None:
+                out += [(outcome, number) for outcome in values]
+            else:
+                out += [(outcome, number) for outcome in self._lost(number, queue, tries, "the process that read it died")]
+        for number in busy.values():
+            worker = self._workers[number]
+            if worker is not None and worker.bundle and worker.busy_for() > patience_for(size(worker.current())):
+                what = f"reading it took more than {patience_for(size(worker.current())):.0f} s"
+                tries[worker.current()] = TRIES
+                out += [(outcome, number) for outcome in self._lost(number, queue, tries, what)]
+        return out
+
+    def _lost(self, number: int, queue: _Queue, tries: dict[Any, int], what: str) -> list[Outcome]:
+        """A worker is gone: its task is tried once more, alone, and the rest of its bundle goes back."""
+        worker = self._workers[number]
+        assert worker is not None
+        culprit = worker.current()
+        rest = [task for task in worker.bundle if task is not culprit]
+        self._replace(number)
+        queue.back(rest)
+        tries[culprit] = tries.get(culprit, 0) + 1
+        if tries[culprit] < TRIES:
+            queue.alone(culprit)
+            return []
+        return [Outcome(culprit, None, what)]
 
 
-def _drain(pool: ProcessPoolExecutor, method: str, left: list[list[Any]], suspects: list[Any], window: int) -> Iterator[Outcome]:
-    """Work bundles off, the last of ``left`` first, until none is left or the pool breaks; few are handed out at a time."""
-    pending: dict[Future[list[Any]], list[Any]] = {}
-    before = len(suspects)
-    try:
-        while pending or (left and len(suspects) == before):
-            if len(suspects) == before:
-                _submit(pool, method, left, pending, window, suspects)
-            done, _ = wait(pending, timeout=SILENCE_SECONDS, return_when=FIRST_COMPLETED)
-            if not done:
-                _kill(pool)
-                done = set(pending)
-            for future in done:
-                yield from _collect(future, pending.pop(future), suspects)
-    finally:  # also when the user interrupts: nobody waits for what is still queued
-        _kill(pool)
-        pool.shutdown(wait=False, cancel_futures=True)
+class _Queue:
+    """Bundles still to do: those that belong to one worker, those for all, and suspects that run alone."""
+
+    def __init__(self, tasks: list[Any], size: Callable[[Any], int], home: dict[Any, int]) -> None:
+        mine: dict[int, list[Any]] = {}
+        for task in tasks:
+            mine.setdefault(home.get(task, -1), []).append(task)
+        self._mine = {number: deque(chunks(some, size)) for number, some in mine.items()}
+
+    def next(self, number: int) -> list[Any]:
+        """The next bundle for a worker: its own, one for all, or one of the worker that has most left."""
+        for key in (number, -1):
+            if self._mine.get(key):
+                return self._mine[key].popleft()
+        longest = max(self._mine, key=lambda key: len(self._mine[key]), default=None)
+        return self._mine[longest].pop() if longest is not None and self._mine[longest] else []
+
+    def back(self, tasks: list[Any]) -> None:
+        """Tasks that a lost worker did not finish."""
+        if tasks:
+            self._mine.setdefault(-1, deque()).append(tasks)
+
+    def alone(self, task: Any) -> None:
+        """A task that is tried again, in a bundle of its own."""
+        self._mine.setdefault(-1, deque()).append([task])
 
 
-def _submit(
-    pool: ProcessPoolExecutor, method: str, left: list[list[Any]], pending: dict[Future[list[Any]], list[Any]], window: int, lost: list[Any]
-) -> None:
-    """Hand bundles out; Ctrl-C waits until the workers have been started, lest it hit one that does not ignore it yet."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        while left and len(pending) < window:
-            bundle = left.pop()
-            try:
-                pending[pool.submit(_work, method, bundle)] = bundle
-            except BrokenProcessPool:
-                lost += bundle
-                return
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+class _Worker:
+    """One process with its pipe; ``bundle`` holds the tasks that it was given and has not answered, in order."""
 
+    def __init__(self, make: Callable[..., Any], args: tuple[Any, ...], told: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
+        context = _context()
+        self.pipe, theirs = context.Pipe()
+        self.bundle: list[Any] = []
+        self._given = time.monotonic()
+        self._seat = context.RawArray("d", [0.0, 0.0])  # answers and tasks begun, and when the last was begun
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            arguments = (theirs, self._seat, os.getpid(), make, args, list(told))
+            self.process = context.Process(target=_serve, args=arguments, daemon=True)
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        theirs.close()
+        self._answered = 0
 
-def _collect(future: Future[list[Any]], chunk: list[Any], suspects: list[Any]) -> Iterator[Outcome]:
-    try:
-        values = future.result(timeout=5)
-    except (BrokenProcessPool, TimeoutError, MemoryError, OSError):
-        suspects += chunk
-        return
-    yield from (Outcome(task, value) for task, value in zip(chunk, values, strict=True))
+    def send(self, message: tuple[str, Any]) -> bool:
+        """Whether a message went out; not to a dead worker."""
+        try:
+            self.pipe.send(message)
+        except (OSError, ValueError):
+            return False
+        return True
 
+    def give(self, method: str, bundle: list[Any]) -> bool:
+        """Hand a bundle over."""
+        self.bundle, self._answered, self._given = list(bundle), 0, time.monotonic()
+        self._seat[0], self._seat[1] = 0.0, self._given
+        return self.send((method, bundle))
 
-def _pool(make: Callable[..., Any], args: tuple[Any, ...], jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(max_workers=jobs, mp_context=_context(), initializer=_start, initargs=(os.getpid(), make, args))
+    def receive(self) -> list[Outcome] | None:
+        """The next answers; None when the worker is gone."""
+        try:
+            values = self.pipe.recv()
+        except (EOFError, OSError, MemoryError):
+            return None
+        done, self.bundle = self.bundle[: len(values)], self.bundle[len(values) :]
+        self._answered += len(values)
+        return [Outcome(task, value) for task, value in zip(done, values, strict=True)]
+
+    def current(self) -> Any:
+        """The task that the worker is at; those before it whose answers are still on the way are not it."""
+        return self.bundle[min(max(int(self._seat[0]) - 1 - self._answered, 0), len(self.bundle) - 1)]
+
+    def busy_for(self) -> float:
+        """Wall seconds that the worker has been at its task."""
+        return time.monotonic() - max(float(self._seat[1]), self._given)
+
+    def end(self) -> None:
+        """Kill the process and close the pipe."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
 
 
 def _context() -> Any:
@@ -152,23 +265,54 @@ def _context() -> Any:
     return multiprocessing.get_context("fork" if "fork" in methods else "spawn")
 
 
-def _kill(pool: ProcessPoolExecutor) -> None:
-    for process in list((pool._processes or {}).values()):
-        process.kill()
+def _serve(
+    pipe: Connection, seat: Any, parent: int, make: Callable[..., Any], args: tuple[Any, ...], told: list[tuple[str, tuple[Any, ...]]]
+) -> None:
+    """The life of a worker: set up, then bundles and calls as they come, until the parent is gone."""
+    _settle(parent)
+    made = make(*args)
+    for method, given in told:
+        getattr(made, method)(*given)
+    gc.freeze()  # the rules live as long as the worker; what a file leaves behind is seldom a cycle
+    gc.set_threshold(*GC_THRESHOLDS)
+    while True:
+        try:
+            method, given = pipe.recv()
+        except (EOFError, OSError):
+            os._exit(0)
+        if isinstance(given, tuple):
+            getattr(made, method)(*given)
+        else:
+            _work(pipe, seat, getattr(made, method), given)
 
 
-def _alone(make: Callable[..., Any], args: tuple[Any, ...], method: str, task: Any) -> Outcome:
-    """One task in a process of its own, with a time limit."""
-    pool = _pool(make, args, 1)
-    future = pool.submit(_work, method, [task])
-    try:
-        return Outcome(task, future.result(timeout=ALONE_SECONDS)[0])
-    except BrokenProcessPool:
-        return Outcome(task, None, "the process that read it died")
-    except TimeoutError:
-        return Outcome(task, None, f"reading it took more than {ALONE_SECONDS:.0f} s")
-    except MemoryError:
-        return Outcome(task, None, "reading it took too much memory")
-    finally:
-        _kill(pool)
-        pool.shutdown(wait=False, cancel_futures=True)
+def _work(pipe: Connection, seat: Any, function: Callable[[Any], Any], bundle: list[Any]) -> None:
+    held: list[Any] = []
+    sent = time.monotonic()
+    for number, task in enumerate(bundle, 1):
+        seat[1] = time.monotonic()
+        seat[0] = number
+        held.append(function(task))
+        if time.monotonic() - sent > SEND_SECONDS:
+            pipe.send(held)
+            held, sent = [], time.monotonic()
+    if held:
+        pipe.send(held)
+
+
+def _settle(parent: int) -> None:
+    """Ctrl-C is the parent's business, memory has a limit, and a worker ends with the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    with contextlib.suppress(ValueError, OSError):
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if hard < 0 else min(MEMORY_BYTES, hard), hard))
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+
+
+def _leave_with(parent: int) -> None:
+    """End this worker when the process that started it is gone, killed or terminated: nobody else would."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(1)

@@ -1,24 +1,42 @@
-"""Workers: a task that dies, hangs or throws costs itself, and is named; every other task's value arrives."""
+"""Workers: a task that dies, hangs or throws costs itself, and is named; every other task's value arrives, whatever the order."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import time
+from pathlib import Path
 
 import pytest
 
-from porter import workers
+from porter import limits, workers
 
 
 class Clerk:
-    """Squares a number; 7 kills its process, 8 hangs."""
+    """Squares a number; 7 kills its process, 8 hangs, 5 kills its process the first time it is seen."""
+
+    def __init__(self, folder: str = "") -> None:
+        self.folder = folder
+        self.known = 0
+        self.done: list[int] = []
+
+    def learn(self, number: int) -> None:
+        self.known = number
 
     def square(self, number: int) -> int:
         if number == 7:
             os.kill(os.getpid(), signal.SIGKILL)
         if number == 8:
             signal.pause()
-        return number * number
+        if number == 5 and self.folder and not (Path(self.folder) / "5").exists():
+            (Path(self.folder) / "5").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number * number + self.known
+
+    def where(self, number: int) -> tuple[int, int]:
+        time.sleep(0.01)
+        return number, os.getpid()
 
 
 def size(number: int) -> int:
@@ -31,12 +49,48 @@ def test_a_death_costs_one_task() -> None:
     assert {task: o.value for task, o in outcomes.items() if task != 7} == {n: n * n for n in range(40) if n not in (7, 8)}
 
 
+def test_a_worker_killed_from_outside_costs_nothing(tmp_path: Path) -> None:
+    outcomes = {o.task: o.value for o in workers.run(Clerk, (str(tmp_path),), "square", [1, 2, 3, 4, 5, 6], size, 2)}
+    assert outcomes == {n: n * n for n in range(1, 7)}
+    assert (tmp_path / "5").exists()
+
+
 def test_a_hang_costs_one_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "SILENCE_SECONDS", 1.0)
-    monkeypatch.setattr(workers, "ALONE_SECONDS", 1.0)
+    monkeypatch.setattr(limits, "LEAST_PATIENCE", 0.5)
+    monkeypatch.setattr(limits, "SECONDS", 0.2)
+    started = time.monotonic()
     outcomes = {o.task: o for o in workers.run(Clerk, (), "square", [1, 2, 8, 9], size, 2)}
     assert "took more than" in outcomes[8].death
     assert [outcomes[n].value for n in (1, 2, 9)] == [1, 4, 81]
+    assert time.monotonic() - started < 15
+
+
+def test_what_is_told_reaches_workers_that_start_later() -> None:
+    with contextlib.closing(workers.Pool(Clerk, (), 2)) as pool:
+        assert sorted(o.value for o in pool.run("square", [1, 2], size)) == [1, 4]
+        pool.tell("learn", 100)
+        outcomes = {o.task: o.value for o in pool.run("square", [1, 2, 7], size)}
+    assert outcomes == {1: 101, 2: 104, 7: None}
+
+
+def test_a_worker_gets_the_tasks_again_that_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "CHUNK_FILES", 1)
+    with contextlib.closing(workers.Pool(Clerk, (), 2)) as pool:
+        first = {o.task: o.value[1] for o in pool.run("where", range(30), size)}
+        second = {o.task: o.value[1] for o in pool.run("where", range(30), size)}
+    assert len(set(first.values())) == 2
+    assert sum(first[n] == second[n] for n in range(30)) > 20
+
+
+def test_processor_time_has_a_limit_without_workers() -> None:
+    with pytest.raises(limits.TooLong), limits.within(0.1):
+        while True:
+            pass
+    with limits.within(0.05):
+        pass
+    end = time.process_time() + 0.15
+    while time.process_time() < end:  # the alarm is off
+        pass
 
 
 def test_without_processes_and_without_tasks() -> None:

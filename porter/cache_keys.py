@@ -1,0 +1,56 @@
+"""Cache keys: everything that decides what porter finds in a file goes into the name under which it is remembered."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from porter import __version__
+from porter.config import Config
+from porter.discover import Entry
+
+KEY_BYTES = 24
+# Settings that change what is said of findings, or how fast, but not what is found in a file.
+ELSEWHERE = frozenset((
+    "jobs", "exclude", "rules_dirs", "seed", "severities", "per_path", "require_reason", "today", "notes", "effort", "hipify_perl",
+    "cache_dir", "changed_since", "git",
+))  # fmt: skip
+
+
+def of_parts(*parts: Any) -> bytes:
+    """A digest of plain values, each set off from the next."""
+    return hashlib.blake2b(msgspec.msgpack.encode(parts), digest_size=KEY_BYTES).digest()
+
+
+def content(data: bytes) -> bytes:
+    """The digest of a file's bytes."""
+    return hashlib.blake2b(data, digest_size=KEY_BYTES).digest()
+
+
+def of_program() -> bytes:
+    """Which porter this is: its version, the interpreter, and size and time of each of its source files (a checkout is edited)."""
+    here = Path(__file__).parent
+    files = sorted((path.relative_to(here).as_posix(), path.stat()) for path in here.rglob("*") if path.suffix in (".py", ".toml", ".json"))
+    return of_parts(__version__, sys.version, [(name, found.st_size, found.st_mtime_ns) for name, found in files])
+
+
+def of_settings(config: Config, rules_version: str) -> bytes:
+    """What all files of a scan have in common; hipify-perl counts by its content."""
+    used = {name: value for name, value in msgspec.structs.asdict(config).items() if name not in ELSEWHERE}
+    perl = Path(config.hipify_perl).read_bytes() if config.hipify_perl else b""
+    return of_parts(of_program(), rules_version, sorted(msgspec.to_builtins(used).items()), content(perl))
+
+
+def of_entry(stage: str, settings: bytes, entry: Entry, digest: bytes, around: bytes = b"") -> bytes:
+    """The key of one file at one stage; ``around`` is the digest of what other files tell it."""
+    return of_parts(stage, settings, msgspec.to_builtins(entry), digest, around)
+
+
+def of_surveys(surveys: Iterable[Any], modules: Iterable[str]) -> bytes:
+    """What files tell each other, as one digest."""
+    return of_parts([msgspec.to_builtins(survey) for survey in surveys], sorted(modules))

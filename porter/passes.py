@@ -1,0 +1,130 @@
+"""Passes: survey and examination of all files, from the cache where their content is known, else in the workers."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from porter import cache_keys, link, workers
+from porter.cache import Store
+from porter.config import Config
+from porter.discover import Entry
+from porter.examine import SURVEYED, Auditor, Examined, Surveyed, content_of
+from porter.model import Origin, Problem
+from porter.rules import RuleSet
+
+Progress = Callable[[str, int, int], None]  # stage, bytes done, bytes in all
+PUT_BYTES = 8 * 2**20  # of values that wait to be written together
+# What depends on the machine's speed or on another program is found again the next time.
+PASSING = re.compile(r"gave up after|took more than|s were over|MemoryError|could not be opened|cannot be read")
+ALWAYS_AROUND = ("cuda", "cxx", "cmake", "make", "bazel")  # kinds whose examination asks what other files say
+
+
+class Passes:
+    """One scan's workers and cache; ``close`` ends both."""
+
+    def __init__(self, base: Path, config: Config, ruleset: RuleSet, progress: Progress) -> None:
+        """Workers start when a file is not in the cache."""
+        self.base, self.config, self.progress = base, config, progress
+        self._pool = workers.Pool(Auditor, (config, ruleset, base), config.jobs)
+        self._store = Store(Path(config.cache_dir)) if config.cache_dir else None
+        self._settings = cache_keys.of_settings(config, ruleset.version) if self._store is not None else b""
+        self._looks = self._store is not None and not self._store.is_empty
+        self._digests: dict[Entry, bytes] = {}
+        self._waiting: list[tuple[bytes, bytes]] = []
+        self._bytes = 0
+        self.parsed = 0  # files that went to the workers
+
+    def close(self) -> None:
+        """End the workers, write what waits."""
+        self._pool.close()
+        if self._store is not None:
+            self._flush()
+            self._store.close()
+
+    def survey(self, entries: Iterable[Entry]) -> list[Surveyed]:
+        """What files tell each other, by path; a file that kills its worker here is named by the examination."""
+        wanted = [e for e in entries if e.kind in SURVEYED and (e.kind != "python" or e.path.endswith("setup.py"))]
+        wanted = [e for e in wanted if e.origin in (Origin.OWN, Origin.AMD) or self.config.include_vendored]
+        found = self._known("survey", wanted, Surveyed, lambda _: (b"",))
+        for outcome in self._over("survey", wanted, found):
+            found[outcome.task] = outcome.value or Surveyed(outcome.task.path, None)
+            if outcome.value is not None and not any(PASSING.search(problem.what) for problem in outcome.value.problems):
+                self._keep("survey", outcome.task, outcome.value, b"")
+        return sorted(found.values(), key=lambda survey: survey.path)
+
+    def examine(self, entries: Iterable[Entry], surveys: list[Surveyed], index: link.Index, modules: frozenset[str]) -> list[Examined]:
+        """Everything that each file gives, by path."""
+        entries = list(entries)
+        alone = around = b""
+        if self._store is not None:
+            alone, around = cache_keys.of_surveys([], modules), cache_keys.of_surveys(surveys, modules)
+        found = self._known("examine", entries, Examined, lambda e: (around,) if e.kind in ALWAYS_AROUND else (alone, around))
+        if len(found) < len(entries):
+            self._pool.tell("learn", index, modules)
+        for outcome in self._over("examine", entries, found):
+            value = _dead(outcome.task, outcome.death) if outcome.death else outcome.value
+            found[outcome.task] = value
+            if not any(problem.stage == "hipify" or PASSING.search(problem.what) for problem in value.problems):
+                self._keep("examine", outcome.task, value, alone if value.alone and outcome.task.kind not in ALWAYS_AROUND else around)
+        return sorted(found.values(), key=lambda one: one.path)
+
+    def _known(self, stage: str, entries: list[Entry], kind: type[Any], around: Callable[[Entry], tuple[bytes, ...]]) -> dict[Entry, Any]:
+        """What the cache knows of these files: bytes that are not exactly such a value of such a file count for nothing."""
+        out: dict[Entry, Any] = {}
+        if self._store is None or not self._looks:
+            return out
+        keys: dict[bytes, Entry] = {}
+        for entry in entries:
+            digest = self._digest(entry)
+            keys |= {cache_keys.of_entry(stage, self._settings, entry, digest, one): entry for one in around(entry) if digest}
+        decoder = msgspec.msgpack.Decoder(kind)
+        for key, value in self._store.get(keys).items():
+            with contextlib.suppress(msgspec.MsgspecError, RecursionError, ValueError):
+                read = decoder.decode(value)
+                if read.path == keys[key].path and read.digest == self._digest(keys[key]):
+                    out[keys[key]] = read
+        return out
+
+    def _digest(self, entry: Entry) -> bytes:
+        if entry not in self._digests:
+            data = content_of(self.base, entry, self.config)
+            self._digests[entry] = cache_keys.content(data) if isinstance(data, bytes) else b""
+        return self._digests[entry]
+
+    def _keep(self, stage: str, entry: Entry, value: Any, around: bytes) -> None:
+        """Remember a value under the content that the worker read, which may be newer than what was hashed here."""
+        if self._store is None or not self._store.writes or not value.digest:
+            return
+        key = cache_keys.of_entry(stage, self._settings, entry, value.digest, around)
+        self._waiting.append((key, msgspec.msgpack.encode(value)))
+        self._bytes += len(self._waiting[-1][1])
+        if self._bytes > PUT_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._store is not None:
+            self._store.put(self._waiting)
+        self._waiting, self._bytes = [], 0
+
+    def _over(self, method: str, tasks: list[Entry], found: dict[Entry, Any]) -> Iterable[workers.Outcome]:
+        """What every file gave that is not found yet, with progress in bytes."""
+        left = [task for task in tasks if task not in found]
+        self.parsed += len(left)
+        total = sum(task.size for task in tasks)
+        done = total - sum(task.size for task in left)
+        self.progress(method, done, total)
+        for outcome in self._pool.run(method, left, lambda task: task.size):
+            done += outcome.task.size
+            self.progress(method, done, total)
+            yield outcome
+
+
+def _dead(entry: Entry, words: str) -> Examined:
+    problem = Problem("parse", entry.path, 0, words)
+    return Examined(entry.path, entry.kind, entry.origin, 0, 0.0, problems=(problem,), counted=False)
