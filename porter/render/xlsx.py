@@ -106,24 +106,23 @@ class _Sheets:
         rows.append([])
         for name, hours in (("P10", effort.p10), ("P50", effort.p50), ("P80", effort.p80), ("P90", effort.p90)):
             rows.append([_cell(sheet, f"{text('Hours')}, {name}", font=_BOLD), _cell(sheet, hours, HOURS)])
-        rows += [[], *self._categories(sheet, len(rows) + 2)]
+        rows += [[], *self._sums(sheet, len(rows) + 2, "Category", "B", [self._category(row.name) for row in summary.by_category(report)])]
+        rows += [[], *self._sums(sheet, len(rows) + 2, "Phase", "C", [text(row.name) for row in summary.phases(report)])]
         for row in rows:
             sheet.append(row)
 
-    def _categories(self, sheet: Any, at: int) -> list[list[Any]]:
-        """The table of categories, its head in row ``at`` (from 1): SUMIF and COUNTIF over the other sheets, and sums."""
-        text, effort, found = self.words.text, _quoted(self.words.text("Effort")), _quoted(self.words.text("Findings"))
-        heads = ("Category", "Best, h", "Likely, h", "Worst, h", "Findings")
-        out = [[_cell(sheet, text(head), font=_HEAD_FONT, fill=_HEAD_FILL) for head in heads]]
+    def _sums(self, sheet: Any, at: int, head: str, column: str, names: Sequence[str]) -> list[list[Any]]:
+        """Hours by ``column`` of the effort sheet, head in row ``at`` (from 1): SUMIF over that sheet, findings too, and sums."""
+        text, effort = self.words.text, _quoted(self.words.text("Effort"))
+        heads = (head, "Best, h", "Likely, h", "Worst, h", "Findings")
+        out = [[_cell(sheet, text(title), font=_HEAD_FONT, fill=_HEAD_FILL) for title in heads]]
+        forms = (HOURS, HOURS, HOURS, COUNT)
         first = at + 1
-        for at, row in enumerate(summary.by_category(self.report), first):  # noqa: B020 - the last one ends the sums
-            hours = [Formula(f"=SUMIF({effort}!$B:$B,$A{at},{effort}!{column}:{column})") for column in "EFG"]
-            count = Formula(f"=COUNTIF({found}!$B:$B,$A{at})")
-            name = self._category(row.name)
-            out.append([_cell(sheet, name), *(_cell(sheet, value, HOURS) for value in hours), _cell(sheet, count, COUNT)])
-        if at >= first:
+        for at, name in enumerate(names, first):  # noqa: B020 - the last one ends the sums
+            parts = [Formula(f"=SUMIF({effort}!${column}:${column},$A{at},{effort}!{part}:{part})") for part in "EFGH"]
+            out.append([_cell(sheet, name), *(_cell(sheet, *pair) for pair in zip(parts, forms, strict=True))])
+        if names:
             sums = [Formula(f"=SUM({letter}{first}:{letter}{at})") for letter in "BCDE"]
-            forms = (HOURS, HOURS, HOURS, COUNT)
             out.append([_cell(sheet, text("Sum"), font=_BOLD), *(_cell(sheet, *pair, _BOLD) for pair in zip(sums, forms, strict=True))])
         return out
 
