@@ -37,16 +37,16 @@ def calibrate(corpus: str, pairs: str, table: str, label: str, observations: str
     seen = _observed(Path(corpus), Path(pairs), observations, limit, jobs)
     if len(seen) < 2 * fit.FOLDS:
         raise InputError(f"{len(seen)} programs are too few to judge a model by", f"{2 * fit.FOLDS} or more are needed")
-    held = fit.cross_validated(seen, features.model())
+    held = [fit.cross_validated(seen, features.model(), seed) for seed in fit.SEEDS]
     results = {
-        "cross_validated": backtest.measured(seen, held),
+        "cross_validated": backtest.averaged([backtest.measured(seen, one) for one in held]),
         "shipped": backtest.measured(seen, [one.predicted for one in seen]),
     }
     if table:
         written.write(Path(table), fit.fitted(seen, features.model()), results["cross_validated"], label or Path(corpus).resolve().name)
         click.echo(f"porter: wrote {table}", err=True)
     if form == "json":
-        rows = backtest.rows(seen, held)
+        rows = backtest.rows(seen, held[0])
         made = {name: msgspec.to_builtins(result) for name, result in results.items()} | {"programs": rows}
         click.echo(msgspec.json.format(msgspec.json.encode(made), indent=2).decode())
         return

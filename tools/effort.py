@@ -37,7 +37,7 @@ def corpus_tables(path: Path) -> str:
     """The cross-validated back-test."""
     seen = [msgspec.json.decode(line, type=fit.Observation) for line in path.read_bytes().splitlines() if line.strip()]
     seen.sort(key=lambda one: one.name)
-    result = backtest.measured(seen, fit.cross_validated(seen, features.model()))
+    result = backtest.averaged([backtest.measured(seen, fit.cross_validated(seen, features.model(), seed)) for seed in fit.SEEDS])
     known = features.model().backtest
     title = f"Model {known['version']} on {known['corpus']}: {known['method']}"
     return backtest.page(result, title)

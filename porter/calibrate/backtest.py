@@ -46,6 +46,13 @@ def measured(programs: Sequence[Observation], ranges: Sequence[Quantiles]) -> Me
     )  # fmt: skip
 
 
+def averaged(results: Sequence[Measured]) -> Measured:
+    """The mean of several cross-validations, drawn differently; the features are those of the first."""
+    names = ("coverage", "width", "rank_correlation", "rank_of_loc", "bias", "absolute_error")
+    means = {name: sum(getattr(result, name) for result in results) / len(results) for name in names}
+    return msgspec.structs.replace(results[0], **means)
+
+
 def _by_feature(programs: Sequence[Observation], ranges: Sequence[Quantiles]) -> tuple[FeatureError, ...]:
     names = sorted({name for program in programs for name, count in program.counts.items() if count})
     out = [_one("no feature", [i for i, program in enumerate(programs) if not any(program.counts.values())], programs, ranges)]
