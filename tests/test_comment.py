@@ -178,7 +178,8 @@ def test_an_oversize_comment_is_cut_in_order_and_keeps_its_marker(hub: Host, tmp
 
 @pytest.mark.parametrize("limit", [300, 700, 1500, 4000, 20_000, 60_000])
 def test_every_limit_is_kept_with_the_marker(limit: int) -> None:
-    what = report(new=30, fixed=12)
+    known = {name: msgspec.structs.replace(rule, title="漢" * 80, why="漢字 " * 300) for name, rule in rules().items()}
+    what = report(findings=tuple(row(i, list(known)[i % 4]) for i in range(16)), fixed=12, rules=known)
     body = text.comment(what, choose.choose(what), Marker("a", 5), Place("https://x", "c"), "https://e.com/", limit)
     assert len(body.encode()) <= limit and marker_of(body) == Marker("a", 5)
 
@@ -521,6 +522,9 @@ def test_gitlab_runs_no_command_out_of_a_repository_and_takes_suggestions(lab: H
     assert lab.commands == [] and len(lab.reviews) == 1 and lab.reviews[0]["position"]["new_line"] == 2
     run(tmp_path, report(findings=(evil, fixable()), rules={rule.id: rule, **rules()}), where=LAB)
     assert len(lab.reviews) == 1 and len(lab.bodies) == 2
+    unchanged = msgspec.structs.replace(fixable(mark="bb"), path="v.cu")
+    run(tmp_path, report(findings=(unchanged,)), where=LAB)
+    assert (lab.reviews[1]["position"]["new_line"], lab.reviews[1]["position"]["old_line"]) == (2, 3)
 
 
 def test_markers() -> None:
