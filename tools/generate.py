@@ -42,7 +42,8 @@ def generated() -> Iterator[tuple[Path, str]]:
 
 def scan_help() -> str:
     """What `porter scan --help` prints, 100 columns wide."""
-    command = porter_command.commands["scan"]
+    command = porter_command.get_command(click.Context(porter_command), "scan")
+    assert command is not None
     context = click.Context(command, info_name="porter scan", terminal_width=100, max_content_width=100)
     return command.get_help(context) + "\n"
 
