@@ -17,7 +17,8 @@ from porter.rules import RuleSet
 
 GLOB_CHARS = frozenset("*?[")
 GLOB_LETTERS = 3  # leading plain characters of a glob by which it is filed
-TEST_PATH = re.compile(r"(^|/)(tests?|testing|testdata|test_data)/|(^|/)(test_[^/]*|[^/]*_test)\.(py|ya?ml|json)\Z")
+TEST_PATH = re.compile(r"(?:.*/)?(?:(?:tests?|testing|testdata|test_data)/|(?:test_[^/]*|[^/]*_test)\.(?:py|ya?ml|json)\Z)")
+PIPELINE_PATH = re.compile(r"\.(?:github|gitlab|circleci|buildkite)/")
 TEST_KINDS = frozenset(("yaml", "json", "python"))
 GLOB_START = re.compile(r"[^*?[]{1,3}")
 
@@ -135,7 +136,8 @@ def detect(
 
 
 def _is_test_data(parsed: Parsed) -> bool:
-    return parsed.file.kind in TEST_KINDS and TEST_PATH.search(parsed.file.path) is not None
+    path = parsed.file.path
+    return parsed.file.kind in TEST_KINDS and TEST_PATH.match(path) is not None and PIPELINE_PATH.match(path) is None
 
 
 def _is_setting(hit: Hit, parsed: Parsed) -> bool:

@@ -32,7 +32,7 @@ BY_NAME = (
         re.compile(r"(constraints|requirements|requires|deps)[^/]*\.(txt|in)\Z|[^/]*[-_.](requirements|constraints)\.(txt|in)\Z"),
         "requirements",
     ),
-    (re.compile(r"pyproject\.toml\Z"), "pyproject"),
+    (re.compile(r"pyproject([-_.][^/]*)?\.toml\Z"), "pyproject"),
     (re.compile(r"setup\.cfg\Z"), "setup-cfg"),
     (re.compile(r"Pipfile\Z"), "pipfile"),
     (re.compile(r"(poetry|uv|pdm)\.lock\Z|Pipfile\.lock\Z|pylock[^/]*\.toml\Z"), "python-lock"),

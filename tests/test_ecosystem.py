@@ -267,3 +267,14 @@ def test_slurm_containers_and_mapped_accelerators() -> None:
     assert rules_in("pod.yaml", "spec:\n  nodeSelector:\n    nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3\n") == {
         "kubernetes-nvidia-labels": [3]
     }
+
+
+def test_capability_helpers_with_two_numbers_and_partial_pyprojects() -> None:
+    text = "from app.device import has_cuda_capability\nfast = has_cuda_capability(9, 0)\nold = has_cuda_capability(7, 0)\n"
+    assert rules_in("a.py", text) == {"capability-passes-for-hopper": [2]}
+    assert rules_in("requirements/pyproject-onebit.toml", '[tool.poetry.dependencies]\ncupy-cuda111 = ">=8.6"\n') == {"cupy-cuda": [2]}
+
+
+def test_a_search_path_that_grows_is_found_where_it_gets_the_folder() -> None:
+    text = "FROM x\nENV LIBRARY_PATH=$LIBRARY_PATH:/usr/local/cuda/lib64\nENV LIBRARY_PATH=$LIBRARY_PATH:/usr/local/lib\n"
+    assert rules_in("Dockerfile", text) == {"cuda-install-path": [2]}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "WORDS", "detect"]
 
-WORDS = (b"device_capability", b"get_device_properties", b"compute_capability", b"get_device_sm")
+WORDS = (b"device_capability", b"cuda_capability", b"get_device_properties", b"compute_capability", b"get_device_sm")
 HOPPER = "capability-passes-for-hopper"
 OLDER = "capability-passes-for-ampere"
 SOURCES = {
@@ -32,7 +32,7 @@ SOURCES = {
     "get_compute_capability": "tuple",
     "get_device_properties": "properties",
 }
-TESTS = {"has_device_capability": ">=", "is_device_capability": "==", "is_device_capability_family": "family"}
+TESTS = {"has_device_capability": ">=", "has_cuda_capability": ">=", "is_device_capability": "==", "is_device_capability_family": "family"}
 COMPARE = {">=": operator.ge, ">": operator.gt, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le}
 MIRROR = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
 MAX_STEPS = 200
@@ -192,6 +192,8 @@ def _asked(file: File, config: Config, path: list[Node], sign: str) -> Iterator[
     arguments = field(call[-1], "arguments") if call else None
     items = named(arguments) if arguments is not None else []
     numbers = _numbers(file, items[0]) if items else []
+    if len(items) == 2 and len(numbers) == 1:  # has_cuda_capability(9, 0)
+        numbers += _numbers(file, items[1])
     if call and numbers:
         shape = "tuple" if len(numbers) > 1 else "number"
         if sign == "family":

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from porter.config import Config
+from porter.detect import span_text
 from porter.model import Fact, Hit
 from porter.parse import Parsed
 
@@ -24,10 +25,16 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
     seen: set[tuple[str, int]] = set()
     for fact in parsed.facts:
         for hit in _hits(fact):
+            if parsed.file.kind == "docker" and hit.rule == "cuda-install-path" and "cuda" not in _line(parsed, hit):
+                continue  # ENV PATH=$PATH:/more: the part that leads there was set, and found, above
             key = (hit.rule, hit.span.line)
             if key not in seen:
                 seen.add(key)
                 yield hit
+
+
+def _line(parsed: Parsed, hit: Hit) -> str:
+    return span_text(parsed.file.data, hit.span, 4_000).lower()
 
 
 def _hits(fact: Fact) -> Iterator[Hit]:
