@@ -207,8 +207,13 @@ def _functions(found: Captured, parsed: Parsed) -> Iterator[FunctionDef]:
             side_of(head + data[node.start_byte : body.start_byte]), _parameters(found, declarator.child_by_field_name("parameters")),
             _parameters(found, listed), bounds, parsed.live(_line(node)), _returned(found, body),
             marks=_marks(head + data[node.start_byte : declarator.start_byte]),
-            wraps=wrapped(data[body.start_byte : body.end_byte]),
+            wraps=_wrapped(parsed, body),
         )  # fmt: skip
+
+
+def _wrapped(parsed: Parsed, body: Any) -> tuple[str, ...]:
+    first = _line(body)
+    return wrapped(parsed.file.data[body.start_byte : body.end_byte], lambda line: parsed.live(first + line) is not Live.NO)
 
 
 def _marks(head: bytes) -> tuple[str, ...]:

@@ -91,6 +91,10 @@ def test_members_are_what_all_that_sets_them_agrees_on() -> None:
 def test_short_bodies_with_one_builtin_are_wrappers() -> None:
     assert wrapped(b"{ return __shfl_sync(mask, v, f(a, b), 32); }") == ("__shfl_sync", "mask", "v", "f(a, b)", "32")
     assert wrapped(b"{ return __any_sync(m, a) + __popc(__ballot_sync(m, b)); }") == ()
+    assert wrapped(b"{ for (;;) v += __shfl_down_sync(m, v, 1); }") == ()
+    shim = b"{\n#ifdef AMD\n  return __shfl(v, i);\n#else\n  return __shfl_sync(m, v, i);\n#endif\n}"
+    assert wrapped(shim) == ("__shfl_sync", "m", "v", "i")
+    assert wrapped(shim, lambda line: line == 2) == ("__shfl", "v", "i")
     assert wrapped(b"{ return 0; }" + b" " * 700 + b"__activemask()") == ()
 
 

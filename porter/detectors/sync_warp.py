@@ -14,7 +14,8 @@ from porter.flow.program import Program, program_of
 from porter.flow.roles import survey
 from porter.flow.tails import tails
 from porter.flow.use import Uses
-from porter.flow.values import WARP
+from porter.flow.values import HARDWARE, WARP
+from porter.flow.warps import fixed_uses, hardware_uses
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
@@ -58,8 +59,10 @@ def _early_exit(uses: Uses) -> Iterator[Hit]:
     """A full-mask collective after a return of some lanes."""
     env = uses.env
     left: Event | None = None
+    asks = bool(hardware_uses(uses)) or any(use.width == HARDWARE for use in uses.of("shuffle"))
+    rows = asks and not fixed_uses(uses)  # a row of the block is a wave, on every device
     for event in env.function.events:
-        if event.kind == "return" and event.guards and not event.loops and _by_thread(env, event.guards[-1]):
+        if event.kind == "return" and event.guards and not event.loops and _by_thread(env, event.guards[-1], rows):
             left = left or event
     if left is None:
         return
@@ -76,12 +79,12 @@ def _full(env: Env, mask: Expr) -> bool:
     return value.kind == "const" and value.num is not None and value.num & 0xFFFFFFFF == 0xFFFFFFFF
 
 
-def _by_thread(env: Env, guard: Guard) -> bool:
-    """True where a condition differs between the lanes of a wave."""
+def _by_thread(env: Env, guard: Guard, rows: bool) -> bool:
+    """True where a condition differs between the lanes of a wave; ``rows``: not where it only differs between rows of the block."""
     if not guard.sense or guard.condition.kind != "binary":
         return False
-    kinds = {env.value(part).kind for part in walk(guard.condition) if part.kind in ("name", "binary")}
-    return bool(kinds & {"tid", "gid", "lane"})
+    values = [env.value(part) for part in walk(guard.condition) if part.kind in ("name", "binary")]
+    return any(value.kind in ("tid", "gid", "lane") and not (rows and value.via in ("y", "z")) for value in values)
 
 
 def _divergent_barrier(uses: Uses) -> Iterator[Hit]:

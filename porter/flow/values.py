@@ -164,7 +164,8 @@ def _threads(op: str, a: Value, b: Value) -> Value:
         grid = "gid" if "block" in (a.kind, b.kind) or "gid" in (a.kind, b.kind) else "tid"
         if (op == "*" and b.kind not in ("block_size", *THREADS) and a.kind != "block_size") or "other" in (a.kind, b.kind):
             return Value("scaled", symbols=symbols, proven=index.proven, via=index.kind)
-        return Value(grid, symbols=symbols, proven=index.proven, bits=index.bits)
+        axis = "x" if "x" in (a.via, b.via) else index.via
+        return Value(grid, symbols=symbols, proven=index.proven, bits=index.bits, via=axis)
     return Value("other", symbols=symbols)
 
 

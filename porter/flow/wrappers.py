@@ -30,7 +30,7 @@ def expanded(program: Program, call: Expr) -> Expr | None:
 def definition(program: Program, name: str) -> FunctionDef | None:
     """The wrapper that a name means in another file that this one includes; None where the file has such a function itself."""
     index = program.index
-    if not isinstance(index, Index) or name not in index.wrappers or program.named(name):
+    if not isinstance(index, Index) or name not in index.wrappers or name.startswith("__") or program.named(name):
         return None
     held = index.function(name, program.unit.parsed.file.path)
     return held if held is not None and held.wraps else None

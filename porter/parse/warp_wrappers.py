@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 MAX_BODY = 600  # bytes of a body that does little else
 MAX_CALL = 240  # bytes of the arguments that are looked at
 _BUILTIN = re.compile(
     rb"\b(__shfl(?:_up|_down|_xor)?(?:_sync)?|__ballot(?:_sync)?|__activemask|__match_(?:any|all)_sync|__any(?:_sync)?|__all(?:_sync)?)\s*\("
 )
+_DECIDES = re.compile(rb"^(?!\s*#).*\b(?:for|while|if|do|switch)\b", re.MULTILINE)
 _LANE = re.compile(rb"%laneid\b")
 
 
-def wrapped(body: bytes) -> tuple[str, ...]:
-    """Name and argument texts of the one warp builtin that a short body calls; laneid for one that reads that register; else nothing."""
-    if len(body) > MAX_BODY or (b"__" not in body and b"%" not in body):
+def wrapped(body: bytes, live: Callable[[int], bool] = lambda _: True) -> tuple[str, ...]:
+    """Name and argument texts of the one warp builtin that a short body calls; laneid for one that reads that register; else nothing.
+
+    A body that decides or repeats anything wraps nothing. ``live`` says of a line of the body, from 0, whether an AMD build reads it.
+    """
+    if len(body) > MAX_BODY or (b"__" not in body and b"%" not in body) or _DECIDES.search(body):
         return ()
     if _LANE.search(body):
         return ("laneid",)
-    found = list(_BUILTIN.finditer(body))
+    every = list(_BUILTIN.finditer(body))
+    found = [match for match in every if live(body.count(b"\n", 0, match.start()))] or every
     names = {match[1].removesuffix(b"_sync") for match in found}
     if len(names) != 1:
         return ()
-    last = found[-1]  # behind #else, where older devices come first
+    last = found[-1]  # where older devices come first
     return (last[1].decode(), *_arguments(body[last.end() : last.end() + MAX_CALL].decode("utf-8", "replace")))
 
 
