@@ -147,6 +147,7 @@ def test_images_machines_charts_and_matrices() -> None:
     }
     assert rules_in("a.tf", 'variable "t" {\n  default = ["g5.xlarge"]\n}\n') == {"cloud-gpu-node-selector": [2]}
     assert rules_in("a.tf", 'variable "t" {\n  default = ["m5.xlarge", "g4ad.xlarge"]\n}\n') == {}
+    assert rules_in("a.yaml", "types:\n  - g5.xlarge\n  - g5.2xlarge\n") == {"cloud-gpu-node-selector": [2]}
     assert rules_in("a.yaml", "resources:\n  accelerators: H100:8\nname: A100\n") == {"cloud-gpu-node-selector": [2]}
     matrix = "jobs:\n  a:\n    strategy:\n      matrix:\n        cuda: ['12.8']\n        python: ['3.12']\n"
     assert rules_in(".github/workflows/a.yml", matrix) == {"ci-cuda-matrix": [5]}
@@ -238,6 +239,8 @@ def test_resources_and_images_in_python() -> None:
     text = 'import modal\nlimits = {"nvidia.com/gpu": "1"}\nimage = modal.Image.from_registry("nvidia/cuda:12.4.0-devel-ubuntu22.04")\n'
     assert rules_in("a.py", text) == {"kubernetes-nvidia-gpu": [2], "cuda-base-image": [3]}
     assert rules_in("b.py", 'url = "nvidia/cuda"\nkey = "nvidia.com/gpu"\n') == {}
+    assert rules_in("tests/test_a.py", 'assert task.image == "nvcr.io/nvidia/nemo:25.02"\n') == {}
+    assert rules_in("Dockerfile", "FROM nvcr.io/nvidia/tritonserver:24.10-py3-sdk\n") == {}
     options = "jobs:\n  a:\n    container:\n      image: ubuntu:24.04\n      options: --gpus all\n"
     assert rules_in(".github/workflows/a.yml", options) == {"docker-gpus-flag": [5]}
 

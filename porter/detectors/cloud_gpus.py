@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from porter.config import Config
-from porter.model import Fact, Hit
+from porter.model import Fact, Hit, Related
 from porter.parse import Parsed
 
 KINDS = ("yaml", "hcl", "shell", "json", "jenkins", "toml", "make")
 RULE = "cloud-gpu-node-selector"
+MAX_RELATED = 20
 TYPE = re.compile(
     r"(?:ml\.)?(?:p3|p3dn|p4d|p4de|p5|p5e|p5en|p6(?:e)?-b\d+|g4dn|g5|g5g|g6|g6e)\.(?:\d*x?large|metal)"  # EC2, SageMaker
     r"|(?:a2|a3|a4|a4x)-(?:high|ultra|mega|edge|max)gpu-\w+|g2-standard-\d+"  # Google Cloud
@@ -27,16 +28,22 @@ PREFIX = re.compile(r"(?:type|accelerator)=", re.IGNORECASE)
 
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
-    """At most one hit a line."""
-    seen: set[int] = set()
+    """One hit for each setting, however many types it lists."""
+    found: dict[str, list[tuple[Fact, str]]] = {}
+    lines: set[int] = set()
     for fact in parsed.facts:
-        if fact.kind not in ("manifest_key", "command_flag", "env_var") or fact.span.line in seen or "nvidia.com/" in fact.name:
+        if fact.kind not in ("manifest_key", "command_flag", "env_var") or fact.span.line in lines or "nvidia.com/" in fact.name:
             continue  # labels of NVIDIA's operator have a rule of their own
-        found = next((value for value in _values(fact) if TYPE.fullmatch(value) or _is_model(fact, value)), "")
-        if found:
-            seen.add(fact.span.line)
-            found = found if not found.isdigit() else fact.name.partition("=")[0].rpartition(".")[2]
-            yield Hit(RULE, fact.span, f"asks for {found}", found, RULE, live=fact.live)
+        value = next((value for value in _values(fact) if TYPE.fullmatch(value) or _is_model(fact, value)), "")
+        if value:
+            lines.add(fact.span.line)
+            asked = value if not value.isdigit() else fact.name.partition("=")[0].rpartition(".")[2]
+            found.setdefault(fact.name.partition("=")[0], []).append((fact, asked))
+    for places in found.values():
+        first, asked = places[0]
+        more = f" and {len(places) - 1} more types" if len(places) > 1 else ""
+        related = tuple(Related(parsed.file.path, fact.span.line, name) for fact, name in places[1:MAX_RELATED])
+        yield Hit(RULE, first.span, f"asks for {asked}{more}", asked, RULE, live=first.live, related=related)
 
 
 def _values(fact: Fact) -> Iterator[str]:

@@ -20,6 +20,7 @@ from porter.parse.python_imports import imports
 from porter.parse.python_setup import setup_facts
 from porter.parse.python_tree import Source, TooSlow
 from porter.parse.python_words import Words
+from porter.parse.vendor_images import TEST_PATH
 from porter.parse.word_index import index_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
     collector = Collector(source, guards, call_facts)
     for path in _places(source, words, seen.offsets if seen is not None else frozenset()):
         collector.look(path)
-    facts += collector.facts
+    facts += collector.facts if not TEST_PATH.search(file.path) else [fact for fact in collector.facts if fact.kind != "image"]
     facts += setup_facts(file, source, guards, facts)
     parsed.facts = _in_order(facts)
     parsed.embedded = embedded_cuda(file, source, guards)
