@@ -12,7 +12,7 @@ import msgspec
 from porter.baseline_cache import Cache, key_of
 from porter.config import Config
 from porter.errors import InputError
-from porter.model import Baseline, Finding, Hours, Problem, Quantiles, Report, Rule
+from porter.model import Baseline, Finding, Hours, Problem, Quantiles, Report, Rule, Scope
 from porter.report_file import MAX_BYTES, SCHEMA
 from porter.revision import Reader, checkout_of
 
@@ -56,6 +56,7 @@ class Saved(msgspec.Struct, frozen=True):
     files: tuple[_Path, ...]
     suppressions: tuple[_Suppressed, ...] = ()
     estimate: _Estimate = _Estimate()
+    scope: Scope | None = None
 
     @property
     def paths(self) -> frozenset[str]:
@@ -85,6 +86,8 @@ def load(path: Path) -> Saved:
         ) from error
     if saved.schema != SCHEMA:
         raise InputError(f"{path}: its schema is '{saved.schema[:60]}', this porter reads {SCHEMA}")
+    if saved.scope is not None:
+        raise InputError(f"{path}: holds changed files alone (--changed-since), so nothing can be compared with it", "scan everything")
     return saved
 
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from porter import report_file
+from porter import cache_keys, report_file
 from porter.config import Config
 from porter.errors import InputError, OutputError
 from porter.model import Report
@@ -23,15 +21,6 @@ from porter.write import write_whole
 
 KEPT = 20  # reports; the oldest go first
 ENDING = ".json.gz"
-VARIABLE = "PORTER_CACHE"
-
-
-def folder_of(env: Mapping[str, str]) -> Path | None:
-    """PORTER_CACHE, else porter/ in the user's cache folder; None where there is no home."""
-    for name, below in ((VARIABLE, ""), ("XDG_CACHE_HOME", "porter"), ("HOME", ".cache/porter")):
-        if Path(env.get(name, "")).is_absolute():
-            return Path(env[name]) / below
-    return None
 
 
 class Cache:
@@ -66,22 +55,7 @@ class Cache:
 
 def key_of(commit: str, place: str, report: Report, config: Config) -> str:
     """The name for the report of a commit's place, as ``config`` and the porter that made ``report`` would give it."""
-    plain = msgspec.structs.replace(config, jobs=0, notes=())
-    parts = (commit, place, report.tool_version, report.rules_version, _code(), _state(config.hipify_perl))
-    return hashlib.sha256(msgspec.json.encode((parts, msgspec.to_builtins(plain)))).hexdigest()
-
-
-def _code() -> str:
-    """A digest of porter's own files by name, size and time: a checkout changes without changing its version."""
-    here = Path(__file__).resolve().parent
-    states = [(str(path.relative_to(here)), *_state(str(path))) for path in sorted(here.rglob("*.py"))]
-    return hashlib.sha256(msgspec.json.encode(states)).hexdigest()
-
-
-def _state(path: str) -> tuple[int, int]:
-    """Size and time of a file; zeros for none."""
-    try:
-        stat = Path(path).stat() if path else None
-    except OSError:
-        stat = None
-    return (stat.st_size, stat.st_mtime_ns) if stat else (0, 0)
+    plain = msgspec.structs.replace(config, jobs=0, notes=(), cache_dir="", git="", hipify_perl="")
+    perl = Path(config.hipify_perl).read_bytes() if config.hipify_perl else b""
+    parts = (commit, place, report.rules_version, cache_keys.of_program(), cache_keys.content(perl), msgspec.to_builtins(plain))
+    return cache_keys.of_parts(*parts).hex()

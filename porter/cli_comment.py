@@ -134,6 +134,10 @@ def _read(path: str, before: str) -> Report:
     found = report_file.read(Path(path))
     if not before:
         return found
+    if found.scope is not None:
+        raise InputError(
+            f"{path}: holds changed files alone (--changed-since), so it cannot be compared", "scan everything; the cache helps"
+        )
     if found.baseline is not None:
         raise InputError(f"{path}: was compared with {found.baseline.source} already", "leave --before out")
     return against_saved(found, load(Path(before)), Path(before).name)

@@ -70,7 +70,7 @@ def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on:
     look = cli_report.look_of(delivery)
     progress, stop = cli_report.progress(delivery.quiet)
     try:
-        report = _audited(Path(path), config, options["baseline"], progress, not options["no_cache"])
+        report = _audited(Path(path), config, options["baseline"], progress)
     finally:
         stop()
     cli_report.deliver(report, wanted, delivery, look)
@@ -80,16 +80,15 @@ def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on:
         raise SystemExit(FOUND)
 
 
-def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str, int, int], None], cached: bool) -> Any:
+def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str, int, int], None]) -> Any:
     """The report, held against the baseline where there is one; what cannot be a baseline is refused before the scan."""
     from porter import pipeline
     from porter.baseline import Source, against
-    from porter.baseline_cache import Cache, folder_of
+    from porter.baseline_cache import Cache
 
     if not baseline:
         return pipeline.audit(root, config, progress, _command())
-    folder = folder_of(os.environ) if cached else None
-    source = Source(baseline, root, shutil.which("git") or "", Cache(folder) if folder else None)
+    source = Source(baseline, root, shutil.which("git") or "", Cache(Path(config.cache_dir)) if config.cache_dir else None)
     try:
         report = pipeline.audit(root, config, progress, _command())
         return against(report, source, config, lambda where, how: pipeline.audit(where, how, progress))

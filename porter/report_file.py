@@ -25,6 +25,7 @@ from porter.model import (
     Related,
     Report,
     Rule,
+    Scope,
     Severity,
     Skipped,
     Source,
@@ -136,6 +137,7 @@ class _File1(msgspec.Struct, frozen=True):
     date: str = ""
     suppressions: tuple[_Suppressed, ...] = ()
     baseline: _Baseline | None = None
+    scope: Scope | None = None
 
 
 def read(path: Path) -> Report:
@@ -175,7 +177,7 @@ def _report(saved: _File1) -> Report:
         cuda_lines=saved.summary.cuda_lines, rules=_rules(saved), command=saved.command, date=saved.date, fixed=saved.fixed,
         amd_signs=saved.amd_signs, already_ported=saved.already_ported, redacted=saved.redacted, suppressed=hidden,
         suppressions={one.fingerprint: Suppression(one.kind, one.path, one.mark_line, one.reason) for one in saved.suppressions},
-        baseline=_baseline(saved.baseline) if saved.baseline else None,
+        baseline=_baseline(saved.baseline) if saved.baseline else None, scope=saved.scope,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -142,6 +143,7 @@ def test_the_reports_show_the_debt_before_and_after(saved: Path, monkeypatch: py
     report = baseline.against(REPORT, source, None, None)  # type: ignore[arg-type]
     assert {f.state for f in report.findings} == {"unchanged"} == {f.state for f in report.insights} and report.fixed == ()
     for text in (terminal.render(report), html.render(report), markdown.render(report)):
+        text = re.sub(r"</?a\b[^>]*>", "", text)
         assert "6 unchanged" in text and "68 h before, 68 h now (P50); no change in the sum" in text
 
 
@@ -299,8 +301,8 @@ def test_a_revision_is_scanned_once_and_kept(checkout: Path, tmp_path: Path, qui
     changed, times = run()
     assert times == 1 and [f["rule"] for f in changed["fixed"]] == ["nvshmem"] and "nvshmem" in changed["rules"]
     assert run("--target", "gfx1100")[1] == 2 and run("--no-cache")[1] == 2
-    assert len(list(cache.iterdir())) == 2 and cache.stat().st_mode & 0o77 == 0
-    for path in cache.iterdir():
+    assert len(list(cache.glob("*.json.gz"))) == 2 and cache.stat().st_mode & 0o77 == 0
+    for path in cache.glob("*.json.gz"):
         path.write_bytes(path.read_bytes()[:40])
     assert run()[1] == 2 and run()[1] == 1
 
@@ -322,5 +324,3 @@ def test_the_cache_keeps_the_newest_and_never_fails(tmp_path: Path, monkeypatch:
     (tmp_path / "file").write_text("")
     baseline_cache.Cache(tmp_path / "file").put("k", REPORT)
     assert baseline_cache.Cache(tmp_path / "file").get("k") is None
-    assert baseline_cache.folder_of({}) is None and baseline_cache.folder_of({"HOME": "relative"}) is None
-    assert baseline_cache.folder_of({"HOME": "/h", "XDG_CACHE_HOME": "/x"}) == Path("/x/porter")

@@ -21,7 +21,7 @@ from porter.cli import main
 from porter.comment import actions, choose, github, patch, sticky, text, wire
 from porter.comment.values import Marker, Place, marker_of
 from porter.errors import ConfigError
-from porter.model import Baseline, Finding, Fix, Hours, Quantiles, Report, Severity
+from porter.model import Baseline, Finding, Fix, Hours, Quantiles, Report, Scope, Severity
 from porter.render import json as json_report
 
 BASE = Baseline("main", "b" * 40, 0, 0, 0, Quantiles(30, 41, 60, 80), Quantiles(31, 44, 64, 86), 3.5)
@@ -349,6 +349,10 @@ def test_a_report_without_baseline_is_refused_and_before_helps(hub: Host, tmp_pa
     run(tmp_path, report(new=3, baseline=None), "--before", str(before))
     assert "2 new" in hub.bodies[0] and "before.json" in hub.bodies[0]
     assert "already" in run(tmp_path, report(), "--before", str(before), status=2).stderr
+    part = report(baseline=None, scope=Scope("main", "c" * 40, 1, 9))
+    assert "changed files alone" in run(tmp_path, part, "--before", str(before), status=2).stderr
+    before.write_text(json_report.render(part))
+    assert "changed files alone" in run(tmp_path, report(baseline=None), "--before", str(before), status=2).stderr
 
 
 def test_dry_run_prints_and_asks_nobody(hub: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
