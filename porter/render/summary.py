@@ -12,8 +12,8 @@ from porter.render.neutral import one_line
 
 SEVERITIES = tuple(reversed(Severity))
 PHASES = (
-    ("Plan", "Strategy, machine, continuous integration and tests are there: work that no single finding asks for.", ()),
-    ("Build", "It compiles and links with the ROCm toolchain.",
+    ("Plan", "The strategy is chosen, the machine is there, and the results of the CUDA version are recorded.", ()),
+    ("Build", "It compiles, links, installs and starts with ROCm.",
      ("build", "unsupported-api", "unsupported-feature", "inline-ptx", "cuda-only-library", "arch-guard", "binary", "python-api")),
     ("Correct", "It gives the right results on the wavefront sizes of the targets.", ("warp-size", "precision", "triton")),
     ("Deploy", "It runs where it has to run: images, services, tools, model files.",

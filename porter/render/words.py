@@ -95,8 +95,8 @@ ALTERNATIVES = {
 }
 LADDER = ("Seen", "Read in full", "Translated, no CUDA name left", "Compiles", "Links", "Runs", "Gives the same results", "Fast enough")
 RUNBOOK_PHASES = {
-    "baseline": "Baseline on CUDA", "environment": "Environment", "correctness": "Correctness", "performance": "Performance",
-    "cost": "Cost",
+    "baseline": "Baseline on CUDA", "environment": "Environment", "build": "Build", "correctness": "Correctness",
+    "performance": "Performance", "cost": "Cost",
 }  # fmt: skip
 SCRIPT_WORDS = {
     "minute": "{n} min", "less": "< {n} min", "hour": "{n} h", "unchanged": "unchanged", "copied": "Copied",
