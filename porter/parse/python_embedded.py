@@ -22,10 +22,20 @@ LOOKS = (b"__global__", b"__device__")
 TAKERS = (
     "cupy.RawKernel", "cupy.RawModule", "pycuda.compiler.SourceModule", "SourceModule", "pycuda.compiler.DynamicSourceModule", "RawKernel",
     "torch.utils.cpp_extension.load_inline", "load_inline", "cuda.core.Program", "cuda.core.experimental.Program", "Program",
-    "torch.cuda._compile_kernel", "nvrtc.nvrtcCreateProgram",
+    "torch.cuda._compile_kernel", "nvrtc.nvrtcCreateProgram", "cupy.ElementwiseKernel", "cupy.ReductionKernel",
 )  # fmt: skip
-TAKER_WORDS = (b"rawkernel", b"rawmodule", b"sourcemodule", b"load_inline", b"nvrtccreateprogram", b"_compile_kernel", b"program(")
-KEYWORDS = ("code", "source", "cuda_sources", "cuda_source", "src", "kernel_source")
+TAKER_WORDS = (
+    b"rawkernel",
+    b"rawmodule",
+    b"sourcemodule",
+    b"load_inline",
+    b"nvrtccreateprogram",
+    b"_compile_kernel",
+    b"program(",
+    b"elementwisekernel",
+    b"reductionkernel",
+)
+KEYWORDS = ("code", "operation", "preamble", "map_expr", "source", "cuda_sources", "cuda_source", "src", "kernel_source")
 ESCAPE = re.compile(rb"\\(\r?\n|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
 PLAIN_ESCAPES = {b"\\": b" \\", b"'": b" '", b'"': b' "', b"\n": b" \n", b"\r\n": b" \r\n"}
 CODE = re.compile(rb"[;{}(]")
