@@ -52,6 +52,15 @@ class Cache:
             for path in kept[KEPT:]:
                 path.unlink(missing_ok=True)
 
+    def clean(self) -> int:
+        """Remove the kept reports and nothing else; bytes freed."""
+        freed = 0
+        for path in self.folder.glob("*" + ENDING):
+            with contextlib.suppress(OSError):
+                freed += path.stat().st_size
+                path.unlink()
+        return freed
+
 
 def key_of(commit: str, place: str, report: Report, config: Config) -> str:
     """The name for the report of a commit's place, as ``config`` and the porter that made ``report`` would give it."""

@@ -33,7 +33,9 @@ def info(cache_dir: str) -> None:
 @cache.command()
 @click.option("--cache-dir", default="", metavar="FOLDER", help="The cache's folder; default: the user's cache folder.")
 def clean(cache_dir: str) -> None:
-    """Remove the cache's file; nothing else in its folder is touched."""
+    """Remove the cache's file and the kept reports of revisions; nothing else in its folder is touched."""
     from porter import cache as store
+    from porter.baseline_cache import Cache
 
-    click.echo(f"{store.clean(_folder(cache_dir)) / 2**20:.1f} MiB freed")
+    folder = _folder(cache_dir)
+    click.echo(f"{(store.clean(folder) + Cache(folder).clean()) / 2**20:.1f} MiB freed")

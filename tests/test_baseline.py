@@ -321,6 +321,8 @@ def test_the_cache_keeps_the_newest_and_never_fails(tmp_path: Path, monkeypatch:
         and [f.fingerprint for f in found.findings] == [f.fingerprint for f in REPORT.findings]
         and cache.get("none") is None
     )
+    (tmp_path / "deep/cache/mine.txt").write_text("")
+    assert cache.clean() > 1000 and [path.name for path in (tmp_path / "deep/cache").iterdir()] == ["mine.txt"] and cache.get("k6") is None
     (tmp_path / "file").write_text("")
     baseline_cache.Cache(tmp_path / "file").put("k", REPORT)
     assert baseline_cache.Cache(tmp_path / "file").get("k") is None
