@@ -9,7 +9,7 @@ import msgspec
 
 from porter.detectors import arch_branches
 from porter.detectors.arch_branches import RECENT, Group
-from porter.model import Fact, Hit, Live
+from porter.model import Hit, Live
 from porter.other_devices import device_of
 from porter.parse import Parsed
 from porter.parse.cuda_build import AMD, NVIDIA, Pass, ambient
@@ -43,16 +43,37 @@ def explained(parsed: Parsed, hits: Iterable[Hit], insights: frozenset[str] = fr
 
 def _locked(parsed: Parsed, hits: list[Hit], insights: frozenset[str]) -> list[Hit]:
     """Pins that a lock file holds only because of packages with a finding of their own: they go when those are replaced."""
-    needs = {fact.span: fact for fact in parsed.facts if fact.kind == "requirement"}
-    flagged = {needs[hit.span].name for hit in hits if hit.span in needs and hit.rule not in insights and hit.live is not Live.NO}
-    return [_goes_with(hit, needs.get(hit.span), flagged) if hit.rule not in insights else hit for hit in hits]
+    needs = {fact.span: fact.name for fact in parsed.facts if fact.kind == "requirement"}
+    own = [hit for hit in hits if hit.rule not in insights and hit.live is not Live.NO and hit.span in needs]
+    parents: dict[str, set[str]] = parsed.extra.get("parents", {})
+    brought = _brought(frozenset(needs[hit.span] for hit in own), parents, set(needs.values()))
+    out = []
+    for hit in hits:
+        name = needs.get(hit.span, "")
+        if hit.rule not in insights and name in brought:
+            words = f"Comes with {' and '.join(sorted(parents[name])[:3])}, not chosen by the project"
+            hit = msgspec.structs.replace(hit, live=Live.NO, unread=words)
+        out.append(hit)
+    return out
 
 
-def _goes_with(hit: Hit, need: Fact | None, flagged: set[str]) -> Hit:
-    chosen = [name for name in (need.detail.get("chosen", "") if need is not None else "").split(",") if name]
-    if need is None or not chosen or need.name in chosen or not set(chosen) <= flagged:
-        return hit
-    return msgspec.structs.replace(hit, live=Live.NO, unread=f"Comes with {' and '.join(chosen[:3])}, not chosen by the project")
+def _brought(flagged: frozenset[str], parents: dict[str, set[str]], names: set[str]) -> set[str]:
+    """Flagged packages to which every way from the top of the lock file leads through another flagged one."""
+    children: dict[str, list[str]] = {}
+    for name, above in parents.items():
+        for other in above:
+            children.setdefault(other, []).append(name)
+    seen: list[set[str]] = []
+    for stops in (flagged, frozenset[str]()):
+        todo = [name for name in names if not parents.get(name)]
+        reached = set(todo)
+        while todo:
+            at = todo.pop()
+            below = [name for name in children.get(at, ()) if name not in reached] if at not in stops else []
+            reached.update(below)
+            todo += below
+        seen.append(reached)
+    return (seen[1] - seen[0]) & flagged
 
 
 def _not_installed(parsed: Parsed, hit: Hit) -> Hit:

@@ -13,8 +13,6 @@ from porter.parse.sheet import Sheet
 from porter.parse.toml_places import scan
 
 MAX_PACKAGES = 20_000
-MAX_ABOVE = 400  # packages above one that are followed up
-MAX_TOP = 8
 _CUDA = re.compile(r"\+cu\d")
 _NAME = re.compile(r'^[ \t]*"([^"\n]{1,200})"\s*:\s*\{', re.MULTILINE)
 
@@ -40,7 +38,7 @@ def _toml_lock(sheet: Sheet, data: dict[str, Any]) -> None:
         sheet.problem(0, f"more than {MAX_PACKAGES:,} packages; the rest was not read")
     places = scan(sheet.text)
     parents = _parents(packages)
-    chosen = _chosen(packages, parents)
+    sheet.parsed.extra["parents"] = parents
     registries: set[str] = set()
     kept = _builds(packages)
     for number, package in enumerate(packages[:MAX_PACKAGES]):
@@ -60,7 +58,6 @@ def _toml_lock(sheet: Sheet, data: dict[str, Any]) -> None:
             specifier=f"=={version}" if version else "",
             url=_origin(package),
             pinned_by=",".join(sorted(parents.get(_normal(name), set()))[:8]),
-            chosen=",".join(chosen.get(_normal(name), ())),
             locked="yes",
         )
         registries.update(_registry(package))
@@ -96,23 +93,6 @@ def _builds(packages: list[dict[str, Any]]) -> dict[str, int]:
         ):
             kept[name] = number
     return kept
-
-
-def _chosen(packages: list[dict[str, Any]], parents: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
-    """For each package that others pull in, the packages at the top that it comes from; those that the project asks for have no entry."""
-    found: dict[str, tuple[str, ...]] = {}
-    for name in list(parents)[:MAX_PACKAGES]:
-        seen, todo, top = {name}, [name], set()
-        while todo and len(seen) <= MAX_ABOVE:
-            at = todo.pop()
-            above = parents.get(at, set())
-            if not above and at != name:
-                top.add(at)
-            todo += [other for other in above if other not in seen]
-            seen |= above
-        if top and len(seen) <= MAX_ABOVE:
-            found[name] = tuple(sorted(top))[:MAX_TOP] if len(top) <= MAX_TOP else ()
-    return found
 
 
 def _children(package: dict[str, Any]) -> list[str]:
