@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-import pathspec
 
 from porter import copies, ignore, origin
 from porter.config import Config
@@ -98,7 +97,7 @@ class _Walk:
                 self.problems.append(Problem("discover", folder, 0, f"more than {MAX_FILES:,} files; the rest is left out"))
                 return
 
-    def _ignore_files(self, folder: str) -> Iterator[tuple[str, pathspec.GitIgnoreSpec]]:
+    def _ignore_files(self, folder: str) -> Iterator[tuple[str, ignore.Spec]]:
         for name in IGNORE_FILES:
             data = read_below(self.root, f"{folder}/{name}".lstrip("/"), MAX_IGNORE_BYTES)
             if data:

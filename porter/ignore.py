@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -13,9 +14,10 @@ MAX_LINE_LENGTH = 1_000
 MAX_FOLDERS = 3  # of ** with a name on both sides, in one line
 _STAR = "[^/]*"
 _PIECE = re.compile(r"\[\^/\]\*((?:\\.|\[\^?\]?[^\]]*\]|[^\\\[/()|$*])+)(?=\[\^/\]\*)")
+_NAMED = re.compile(r"\(\?P<\w+>")
 _DEEP = "(?:/.+)?"
 
-Specs = tuple[tuple[str, pathspec.GitIgnoreSpec], ...]
+MAX_JOINED = 400  # lines that are asked all at once before one by one
 
 
 class _Linear(GitIgnoreSpecPattern):
@@ -31,7 +33,27 @@ class _Linear(GitIgnoreSpecPattern):
         return regex, include
 
 
-def spec_of(lines: list[str]) -> tuple[pathspec.GitIgnoreSpec, list[str]]:
+class Spec(pathspec.GitIgnoreSpec):
+    """The lines of an ignore file; most names match none of them, and one regex for all says so."""
+
+    @functools.cached_property
+    def joined(self) -> re.Pattern[str] | None:
+        """One regex for all lines, None where there are too many."""
+        found = [getattr(one, "regex", None) for one in self.patterns if one.include is not None]
+        texts = [one.pattern for one in found if isinstance(one, re.Pattern) and isinstance(one.pattern, str)]
+        if len(texts) > MAX_JOINED or len(texts) < len(found):
+            return None
+        return re.compile("|".join(f"(?:{_NAMED.sub('(?:', text)})" for text in texts) or r"(?!)")
+
+    def may_match(self, path: str) -> bool:
+        """False only for a path that no line names."""
+        return self.joined is None or self.joined.search(path) is not None
+
+
+Specs = tuple[tuple[str, Spec], ...]
+
+
+def spec_of(lines: list[str]) -> tuple[Spec, list[str]]:
     """The spec of an ignore file's lines, and what is wrong with those that had to be left out."""
     wrong = []
     if len(lines) > MAX_LINES:
@@ -46,14 +68,14 @@ def spec_of(lines: list[str]) -> tuple[pathspec.GitIgnoreSpec, list[str]]:
             good.append(line)
         except (ValueError, re.error) as error:
             wrong.append(f"bad ignore pattern: {str(error)[:120]}")
-    return pathspec.GitIgnoreSpec.from_lines(good, _Linear), wrong[:10]
+    return Spec.from_lines(good, _Linear), wrong[:10]
 
 
 def ignored(path: str, specs: Specs) -> bool:
     """The verdict of the innermost ignore file that has one, as git does it; ``path`` ends with a slash for a folder."""
     for folder, spec in reversed(specs):
         inner = path[len(folder) + 1 :] if folder else path
-        verdict = spec.check_file(inner).include
+        verdict = spec.check_file(inner).include if spec.may_match(inner) else None
         if verdict is not None:
             return bool(verdict)
     return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import PurePosixPath
 
@@ -65,7 +66,13 @@ def kind_of(path: str, data: bytes | None = None) -> str | None:
 
     With ``data`` (a head is enough) a C or C++ file that shows CUDA is "cuda"; without it such a file is "cxx".
     """
-    name = PurePosixPath(path).name
+    kind = _kind_of_name(path)
+    return "cuda" if kind == "cxx" and data is not None and CUDA_SIGN.search(data) else kind
+
+
+@functools.lru_cache(maxsize=50_000)
+def _kind_of_name(path: str) -> str | None:
+    name = path.rpartition("/")[2]
     lower = name.lower()
     for pattern, kind in BY_NAME:
         if pattern.fullmatch(name) or (kind in ("requirements", "conda") and pattern.fullmatch(lower)):
@@ -75,7 +82,7 @@ def kind_of(path: str, data: bytes | None = None) -> str | None:
     if lower.endswith(CUDA_SUFFIXES):
         return "cuda"
     if lower.endswith(CXX_SUFFIXES):
-        return "cuda" if data is not None and CUDA_SIGN.search(data) else "cxx"
+        return "cxx"
     if lower.endswith(BINARY_SUFFIXES) or re.search(r"\.so(\.\d+)+\Z", lower):
         return "binary"
     return BY_SUFFIX.get(PurePosixPath(lower).suffix)
