@@ -47,8 +47,8 @@ def ports_table(folder: Path) -> str:
     """A row a port: lines that it really changed, and the range of its own strategy for its base commit."""
     rows = list(csv.DictReader((ROOT / "docs/ports.tsv").read_text(encoding="utf-8").splitlines(), delimiter="\t"))
     out = [
-        "| port | CUDA lines | way | real lines | predicted | inside | build, real | build, predicted | hours | known |",
-        "| --- | ---: | --- | ---: | ---: | :-: | ---: | ---: | ---: | --- |",
+        "| port | CUDA lines | way | real lines | predicted | inside | build, real | build, predicted | hours | findings alone | known |",
+        "| --- | ---: | --- | ---: | ---: | :-: | ---: | ---: | ---: | ---: | --- |",
     ]
     real, ranges = [], []
     for row in rows:
@@ -60,10 +60,12 @@ def ports_table(folder: Path) -> str:
         real.append(float(lines))
         ranges.append(value)
         hours, built = report.estimate.hours, report.estimate.build_lines
+        inside = "yes" if value.p10 <= lines <= value.p90 else "no"
+        fixing = sum(line.hours.likely for line in report.estimate.lines if line.kind == "finding")
         known = f"at most {row['hours_bound']} h: {row['note']}" if row["hours_bound"] != "0" else row["note"]
         out.append(
             f"| [{row['name']}]({row['url']}) | {report.cuda_lines:,} | {row['style']} | {lines:,} | {_range(value)} "
-            f"| {'yes' if value.p10 <= lines <= value.p90 else 'no'} | {build} | {_range(built)} | {_range(hours)} | {known} |"
+            f"| {inside} | {build} | {_range(built)} | {_range(hours)} | {fixing:.2g} | {known} |"
         )
         print(out[-1], file=sys.stderr, flush=True)
     share, rank = statistics.coverage(ranges, real), statistics.spearman([one.p50 for one in ranges], real)

@@ -16,7 +16,13 @@ from porter.rules import parse_duration
 
 WAYS = ("run-as-is", "header", "hipify-build", "copy", "library", "backend")
 OTHERS = ("scale", "zluda")
-GUARDED = 1.5  # a changed line under #ifdef stays beside the old one, and brings the guard's own lines
+BOTH = (
+    0.7,
+    2.0,
+    2.5,
+    3.0,
+)  # where one source serves both vendors, lines under #ifdef stand beside the old ones: P10 to P90, docs/effort.md
+HEADER = (0.5, 1.0, 2.0, 3.0)  # lines of a header, of one line a name and a frame
 MATRIX_CATEGORIES = frozenset({"inline-ptx", "unsupported-feature"})
 MOST_NAMES = 400  # past that a header is a port of the whole API, and translation is less work
 HEADER_LINES = 12
@@ -136,21 +142,17 @@ def _of_categories(report: Report, categories: frozenset[str]) -> Hours:
 def _lines(name: str, report: Report, seen: Traits) -> Quantiles:
     """Lines that the way adds to the tree, by hand or by machine."""
     hand = report.estimate.hand_lines
-    low, mid, high, most = hand.p10, hand.p50, hand.p80, hand.p90
-    by_machine = {
-        "header": (1.0, float(seen.names + HEADER_LINES)),
-        "hipify-build": (GUARDED, 0.0),
-        "copy": (1.0, float(report.cuda_lines)),
-    }
-    if name in by_machine:
-        factor, more = by_machine[name]
-        return _rounded(low * factor + more, mid * factor + more, high * factor + more, most * factor + more)
+    four = (hand.p10, hand.p50, hand.p80, hand.p90)
+    if name == "copy":
+        return _rounded(*(lines + report.cuda_lines for lines in four))
+    if name in ("header", "hipify-build"):
+        header = float(seen.names + HEADER_LINES) if name == "header" else 0.0
+        return _rounded(*(lines * both + header * part for lines, both, part in zip(four, BOTH, HEADER, strict=True)))
     if name == "backend":
         return _rounded(0.5 * report.cuda_lines, report.cuda_lines, 1.5 * report.cuda_lines, 2.0 * report.cuda_lines)
     if name == "library":
-        new = [lines * seen.matrix_kernels for lines in KERNEL_LINES]
-        return _rounded(low + new[0], mid + new[1], high + new[2], most + new[3])
-    return _rounded(low, mid, high, most)
+        return _rounded(*(lines + new * seen.matrix_kernels for lines, new in zip(four, KERNEL_LINES, strict=True)))
+    return _rounded(*four)
 
 
 def _rounded(*values: float) -> Quantiles:

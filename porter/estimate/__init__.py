@@ -28,7 +28,7 @@ def estimate(
     sizes = {one.path: one.lines for one in own if one.kind in CODE_KINDS}
     share = numbers().share(project.code_lines(own))
     lines = groups.lines(findings, sizes, ruleset, share)
-    lines += [] if ported else project.lines(findings, own, share)
+    lines += [] if ported else project.lines(findings, own, share, _sum(line.hours for line in lines))
     lines = [team.applied(line, config.effort) for line in lines]
     hours = simulate.quantiles([line.hours for line in lines], config.seed, _keys(lines))
     source, build = hand_lines.hand_lines(findings, own)

@@ -39,6 +39,7 @@ class ProjectLine(msgspec.Struct, frozen=True):
     each: Hours = Hours()
     learning: float = 1.0
     most: int = 0
+    share: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of the hours of all findings
 
 
 class PhaseOf(msgspec.Struct, frozen=True):

@@ -23,8 +23,11 @@ def code_lines(own: Sequence[Examined]) -> int:
     return cuda or sum(one.lines for one in own if one.kind in CODE_KINDS)
 
 
-def lines(findings: Sequence[Finding], own: Sequence[Examined], share: float) -> list[EffortLine]:
-    """The project's lines; none for a project without CUDA sources of its own in which nothing has to be done."""
+def lines(findings: Sequence[Finding], own: Sequence[Examined], share: float, fixing: Hours) -> list[EffortLine]:
+    """The project's lines; none for a project without CUDA sources of its own in which nothing has to be done.
+
+    ``share`` is the project's size, 0 to 1; ``fixing`` are the hours of all findings.
+    """
     cuda = [one for one in own if one.kind == "cuda" and one.hipify is not None]
     work = any(finding.severity >= Severity.MINOR for finding in findings)
     if not cuda and not work:
@@ -33,7 +36,7 @@ def lines(findings: Sequence[Finding], own: Sequence[Examined], share: float) ->
     made.whole("environment")
     made.review(cuda)
     _build(made, findings, own, bool(cuda))
-    _right(made, own, cuda)
+    _right(made, own, cuda, fixing)
     made.things("profile", sum(1 for one in cuda for kernel in one.kernels if kernel.launches), "launched kernels")
     return [line for line in made.done if line.hours.worst > 0]
 
@@ -61,6 +64,13 @@ class _Lines:
         words += f" (at most {spec.most} counted)" if counted < count else ""
         words += f" × {percent(self.share)}: a small project" if self.share < 1.0 else ""
         self._add(spec, words, spec.each.times(counted * self.share))
+
+    def part_of(self, name: str, hours: Hours) -> None:
+        """A line that is a share of other hours."""
+        spec = project().lines[name]
+        low, mid, high = spec.share
+        words = f"{percent(mid)} of the {duration(hours.likely)} of all findings"
+        self._add(spec, words, Hours(hours.best * low, hours.likely * mid, hours.worst * high))
 
     def review(self, cuda: Sequence[Examined]) -> None:
         """Reading the translation: a file, and a changed name on a learning curve."""
@@ -103,7 +113,7 @@ def _build(made: _Lines, findings: Sequence[Finding], own: Sequence[Examined], c
         made.whole("containers")
 
 
-def _right(made: _Lines, own: Sequence[Examined], cuda: Sequence[Examined]) -> None:
+def _right(made: _Lines, own: Sequence[Examined], cuda: Sequence[Examined], fixing: Hours) -> None:
     """Tests that are there, or checks that must be written; CI; review by others."""
     kernels = sum(len(one.kernels) for one in cuda)
     if any("test" in part.lower() for one in own if one.kind in TESTED_KINDS for part in one.path.split("/")):
@@ -114,4 +124,4 @@ def _right(made: _Lines, own: Sequence[Examined], cuda: Sequence[Examined]) -> N
         made.whole("results")
     if any(mark in one.path for one in own for mark in CI_FILES):
         made.whole("ci")
-        made.whole("merge")
+        made.part_of("merge", fixing)
