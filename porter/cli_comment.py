@@ -37,6 +37,7 @@ NO_RIGHT = "the token may not comment here (a pull request from a fork gets a re
 )
 @click.option("--mr", type=click.IntRange(1), help="Number (iid) of the merge request; default: CI_MERGE_REQUEST_IID.")
 @click.option("--before", default="", metavar="FILE.json", help="Compare with this report, where REPORT.json was made without --baseline.")
+@click.option("--prefix", default="", metavar="FOLDER", help="The scanned folder below the repository's root, where it is not the root.")
 @click.option("--name", default="default", show_default=True, help="Name of this comment, where two bots comment on one pull request.")
 @click.option("--severity", type=click.Choice(SEVERITIES), default="minor", show_default=True, help="Lowest severity that is shown.")
 @click.option("--report-url", default="", metavar="URL", help="Where the full report can be read.")
@@ -51,7 +52,7 @@ def comment(report: str, **options: Any) -> None:
     from porter.model import Severity
 
     env = os.environ
-    audited = _read(report, options["before"])
+    audited = choose.below(_read(report, options["before"]), options["prefix"])
     chosen = choose.choose(audited, Severity(options["severity"]))
     marker = Marker(check_name(options["name"]), _run(env))
     target = _target(options, env)

@@ -342,6 +342,16 @@ def test_links_go_to_the_commit_of_the_report(hub: Host, tmp_path: Path) -> None
     assert Place("https://gitlab.com/g/p", "c" * 40, True).link("a.cu", 3) == f"https://gitlab.com/g/p/-/blob/{'c' * 40}/a.cu#L3"
 
 
+def test_paths_of_a_scanned_folder_start_at_the_repositorys_root(hub: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    hub.patches = {"sub/dir/k.cu": PATCH}
+    done = run(tmp_path, report(findings=(fixable(),)), "--prefix", "./sub//dir/")
+    assert "/sub/dir/k.cu#L2)" in hub.bodies[0] and "`sub/dir/k50.cu".replace("k50", "csrc/k50") in hub.bodies[0]
+    assert "file=sub/dir/k.cu," in done.stdout and hub.reviews[0]["path"] == "sub/dir/k.cu"
+    for wrong in ("/abs", "../up", "a/../.."):
+        run(tmp_path, report(), "--prefix", wrong, status=2)
+
+
 def test_a_report_without_baseline_is_refused_and_before_helps(hub: Host, tmp_path: Path) -> None:
     assert "compared with nothing" in run(tmp_path, report(baseline=None), status=2).stderr
     before = tmp_path / "before.json"

@@ -94,15 +94,18 @@ def test_the_actions_scripts_scan_and_comment(checkout: Path, tmp_path: Path) ->
     if shutil.which("porter", path=str(Path(sys.executable).parent)) is None:
         pytest.skip("porter is not installed as a command")
     done = run_step(
-        "Scan", checkout, tmp_path, SCAN_PATH=".", PYTHON=sys.executable, TRUST_SETTINGS="true", FAIL_ON_NEW="blocker", TARGETS="gfx942"
+        "Scan", checkout, tmp_path, SCAN_PATH="src", PYTHON=sys.executable, TRUST_SETTINGS="true", FAIL_ON_NEW="blocker", TARGETS="gfx942"
     )
     assert done.returncode == 0, done.stderr
     told = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
-    assert set(told) == set(ACTION["outputs"]) and told["status"] == "1"
-    assert not [one for one in json.loads(Path(told["sarif"]).read_text())["runs"][0]["results"] if "suppressions" in one]
+    assert set(told) == set(ACTION["outputs"]) and told["status"] == "1" and told["prefix"] == "src/"
+    results = json.loads(Path(told["sarif"]).read_text())["runs"][0]["results"]
+    places = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in results}
+    assert places == {"src/quantmm-cuda.cu"} and not [one for one in results if "suppressions" in one]
     assert all(Path(told[name]).stat().st_size > 1000 for name in ("report", "html", "sarif"))
     with fake_hosts.running(fake_hosts.github) as hub:
         values = {"GITHUB_REPOSITORY": "o/n", "GITHUB_API_URL": hub.url, "GITHUB_TOKEN": fake_hosts.TOKEN, "NAME": "default"}
+        values["PREFIX"] = told["prefix"]
         values |= {"SEVERITY": "minor", "SUGGEST": "true", "NUMBER": "7", "REPORT_URL": "https://example.com/r", "REPORT": told["report"]}
         done = run_step("Comment", checkout, tmp_path, **values, GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"), GITHUB_ACTIONS="true")
         assert done.returncode == 0 and "commented" in done.stderr, done.stderr
@@ -172,7 +175,7 @@ def test_the_templates_name_commands_and_options_that_exist() -> None:
         for name in (*param.opts, *param.secondary_opts)
     }
     words = " ".join([*job["script"], STEPS["Scan"]["run"], STEPS["Comment"]["run"]])
-    git_options = {"--quiet", "--verify", "--no-tags", "--depth"}
+    git_options = {"--quiet", "--verify", "--show-prefix", "--no-tags", "--depth"}
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", words)) - git_options <= options
     assert job["artifacts"]["reports"]["codequality"] == "porter.gitlab.json"
     for line in re.findall(r"^COPY (?!--from)(.+) \S+$", (ROOT / "Containerfile").read_text(), re.MULTILINE):

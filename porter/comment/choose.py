@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from porter.errors import InputError
+from porter.errors import ConfigError, InputError
 from porter.model import Finding, Report, Severity
 
 ROWS = 10
@@ -53,6 +53,21 @@ class Chosen(msgspec.Struct, frozen=True):
     def is_empty(self) -> bool:
         """Whether there is nothing to tell."""
         return not self.new and not self.fixed
+
+
+def below(report: Report, prefix: str) -> Report:
+    """The report with paths from the repository's root, where a folder below it was scanned; raises ConfigError for a path out of it."""
+    parts = [part for part in prefix.split("/") if part not in ("", ".")]
+    if prefix.startswith("/") or ".." in parts:
+        raise ConfigError(f"'{prefix[:100]}' is no folder below the repository's root", "for example --prefix src/kernels")
+    if not parts:
+        return report
+    start = "/".join(parts) + "/"
+    moved = {
+        name: tuple(msgspec.structs.replace(finding, path=start + finding.path) for finding in getattr(report, name))
+        for name in ("findings", "fixed")
+    }
+    return msgspec.structs.replace(report, **moved)
 
 
 def choose(report: Report, least: Severity = Severity.MINOR, limit: int = ROWS) -> Chosen:
