@@ -37,7 +37,7 @@ BY_NAME = (
     (re.compile(r"setup\.cfg\Z"), "setup-cfg"),
     (re.compile(r"Pipfile\Z"), "pipfile"),
     (re.compile(r"(poetry|uv|pdm)\.lock\Z|Pipfile\.lock\Z|pylock[^/]*\.toml\Z"), "python-lock"),
-    (re.compile(r"([^/]*environment[^/]*|conda[^/]*|[^/]*-env|env[-_][^/]*)\.ya?ml\Z|meta\.ya?ml\Z|recipe\.ya?ml\Z"), "conda"),
+    (re.compile(r"([^/]*environment[^/]*|conda[^/]*|[^/]*-env|env[-_][^/]*)\.ya?ml\Z|meta\.ya?ml\Z|recipe\.ya?ml\Z|pixi\.lock\Z"), "conda"),
     (re.compile(r"CMakeLists\.txt\Z|[^/]*\.cmake(\.in)?\Z"), "cmake"),
     (re.compile(r"(GNU)?[Mm]akefile([._-][^/]*)?\Z|[^/]*\.(mk|mak)\Z|[^/]*\.make\Z"), "make"),
     (re.compile(r"BUILD(\.bazel)?\Z|WORKSPACE(\.bazel)?\Z|MODULE\.bazel\Z|[^/]*\.bzl\Z|[^/]*\.bazel\Z|\.bazelrc\Z"), "bazel"),

@@ -28,7 +28,7 @@ def explained(parsed: Parsed, hits: Iterable[Hit], insights: frozenset[str] = fr
     if device and not (parsed.file.kind == "requirements" and other_device(parsed.file.path)):
         words = f"File of another device ({device})"
         return [hit if hit.rule in insights else msgspec.structs.replace(hit, live=Live.NO, unread=words) for hit in hits]
-    if parsed.file.kind == "python-lock":
+    if "parents" in parsed.extra:  # a lock file
         hits = _locked(parsed, hits, insights)
     hits = [_not_installed(parsed, hit) if hit.live is Live.NO else hit for hit in hits]
     dead = {hit.span.line for hit in hits if hit.live is Live.NO and parsed.live(hit.span.line) is Live.NO}
@@ -43,7 +43,7 @@ def explained(parsed: Parsed, hits: Iterable[Hit], insights: frozenset[str] = fr
 
 def _locked(parsed: Parsed, hits: list[Hit], insights: frozenset[str]) -> list[Hit]:
     """Pins that a lock file holds only because of packages with a finding of their own: they go when those are replaced."""
-    needs = {fact.span: fact.name for fact in parsed.facts if fact.kind == "requirement"}
+    needs = {fact.span: fact.name for fact in parsed.facts if fact.kind in ("requirement", "conda_package")}
     own = [hit for hit in hits if hit.rule not in insights and hit.live is not Live.NO and hit.span in needs]
     parents: dict[str, set[str]] = parsed.extra.get("parents", {})
     brought = _brought(frozenset(needs[hit.span] for hit in own), parents, set(needs.values()))

@@ -281,3 +281,20 @@ def test_capability_helpers_with_two_numbers_and_partial_pyprojects() -> None:
 def test_a_search_path_that_grows_is_found_where_it_gets_the_folder() -> None:
     text = "FROM x\nENV LIBRARY_PATH=$LIBRARY_PATH:/usr/local/cuda/lib64\nENV LIBRARY_PATH=$LIBRARY_PATH:/usr/local/lib\n"
     assert rules_in("Dockerfile", text) == {"cuda-install-path": [2]}
+
+
+def test_lock_files_of_conda_and_pixi(tmp_path: Path) -> None:
+    text = "version: 1\nmetadata:\n  channels:\n  - url: conda-forge\npackage:\n"
+    for name, platform, needs in (
+        ("cudf", "linux-64", "{cupy: ''}"),
+        ("cupy", "linux-64", "{}"),
+        ("cuml", "win-64", "{}"),
+        ("cudf", "linux-64", "{}"),
+    ):
+        text += f"- name: {name}\n  version: '1'\n  manager: conda\n  platform: {platform}\n  dependencies: {needs}\n"
+    (tmp_path / "conda-lock.yml").write_text(text)
+    pixi = "version: 6\npackages:\n- conda: https://conda.anaconda.org/conda-forge/linux-64/cudnn-9.3-h1_0.conda\n"
+    (tmp_path / "pixi.lock").write_text(pixi)
+    report = audit(tmp_path, Config(jobs=0))
+    assert [(f.rule, f.path, f.line) for f in report.findings] == [("cudf", "conda-lock.yml", 6), ("cudnn", "pixi.lock", 3)]
+    assert [f.rule for f in report.insights] == ["cupy-cuda"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.model import Live, SourceFile
-from porter.parse import Parsed, yaml
+from porter.parse import Parsed, conda_lock, yaml
 from porter.parse.install_line import conda_package
 from porter.parse.requirement_line import read_requirement
 from porter.parse.sheet import Sheet
@@ -21,6 +21,8 @@ def parse(file: SourceFile) -> Parsed:
     """Facts of environment.yml, meta.yaml or recipe.yaml; a file that is only named like one is read as plain YAML."""
     sheet = Sheet(file, "conda")
     documents = load(sheet, blanked(sheet.text))
+    if any(conda_lock.is_lock(document) for document in documents):
+        return conda_lock.parse(file)
     if not any(document.get(key) is not None for document in documents for key in _ROOT_KEYS):
         return yaml.parse(file)
     for document in documents:
