@@ -78,6 +78,7 @@ def check_handling(did):
         "directory": ".: 2 of 6 findings under 2 rules",
         "state": "new: 5 of 6 findings under 4 rules",
     }
+    assert did["address"] == "#findings?state=new"
     assert did["falling"] == ["40 h", "8 h", "2 h"] and did["rising"] == ["2 h", "8 h", "40 h"] and did["sorted"] == "ascending"
     assert did["errors"] == []
 

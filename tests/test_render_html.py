@@ -271,3 +271,9 @@ def test_a_report_full_of_long_code_keeps_to_the_budget():
     codes = [row[10] for row in island_of(text)["rows"]]
     assert "y" in codes[0] and "y" not in codes[-1] and len(codes[-1]) <= 120
     assert sum(map(len, codes)) < 6_000_000
+
+
+def test_a_directory_with_signs_of_an_address_is_still_one_filter():
+    rule = rules()["nvshmem"]
+    text = html.render(make_report(findings=(finding(rule, "a&b+c=d/x.cu", 1, "x y", "m"),)))
+    assert 'data-filter="directory=a%26b%2Bc%3Dd"' in text

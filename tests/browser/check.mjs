@@ -121,6 +121,7 @@ async function handling() {
   for (const name of ["category", "confidence", "target", "directory", "state"]) {
     const value = await page.evaluate((id) => document.querySelector(id).options[1].value, "#f-" + name);
     await page.selectOption("#f-" + name, value);
+    out.address = await page.evaluate(() => location.hash);
     out.filters[name] = value + ": " + (await page.evaluate(() => document.querySelector("#shown").textContent));
     await page.click("#clear");
   }

@@ -200,6 +200,11 @@
     $("#shown").textContent = filtered ? many("ofFindings", every, { shown: number(total) }) + " " + many("rules", rules) : many("findings", every);
   }
 
+  function remember() { // the address names the filters, so that a filtered list can be sent on
+    const query = new URLSearchParams(wanted()).toString();
+    try { history.replaceState(null, "", query ? "#findings?" + query : "#findings"); } catch { /* some viewers forbid it */ }
+  }
+
   function set(query) {
     form.reset();
     for (const [name, value] of new URLSearchParams(query)) {
@@ -314,10 +319,10 @@
     let timer = 0;
     form.addEventListener("input", (event) => {
       clearTimeout(timer);
-      timer = setTimeout(apply, event.target.type === "search" ? 150 : 0);
+      timer = setTimeout(() => { apply(); remember(); }, event.target.type === "search" ? 150 : 0);
     });
     form.addEventListener("submit", (event) => event.preventDefault());
-    $("#clear").addEventListener("click", () => set(""));
+    $("#clear").addEventListener("click", () => { set(""); remember(); });
     $("#open-all").addEventListener("click", (event) => {
       const open = sections.some((section) => !section.open && !section.hidden);
       sections.forEach((section) => { if (!section.hidden) section.open = open; });
