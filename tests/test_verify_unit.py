@@ -184,6 +184,25 @@ def test_a_name_that_nothing_declares_is_the_builds(tmp_path: Path, line: str, g
     assert only(done).rung == ("converted" if given else "parses")
 
 
+@pytest.mark.parametrize(
+    ("head", "macros"),
+    [
+        ("#if PRECISION == 1\ntypedef float Real;\n#elif PRECISION == 2\ntypedef double Real;\n#endif\n", "PRECISION"),
+        ("#ifdef WIDE\nusing Real = double;\n#endif\n", "WIDE"),
+        ("#define WIDE 1\n#ifdef WIDE\nusing Real = double;\n#endif\n", ""),
+        ("#ifndef NARROW\nusing Real = double;\n#endif\n", ""),
+        ("#ifdef __CUDACC__\nusing Real = double;\n#endif\n", ""),
+        ("#ifdef WIDE\nusing Real = double;\n#endif\nstruct S { struct Real {}; };\n", ""),
+        ("// typedef float Real;\n", ""),
+    ],
+)
+def test_a_type_that_a_macro_of_the_build_decides_over_is_no_error(tmp_path: Path, head: str, macros: str) -> None:
+    words = "./a.cu:1:1: error: unknown type name 'Real' [Semantic Issue]"
+    done = verified(tmp_path / "p", stand_in(tmp_path, f"print({words!r}); sys.exit(1)\n"), a=head + KERNEL)
+    assert (only(done).note == f"the build gives {macros}, which nothing here defines; --define does") == bool(macros)
+    assert bool(done.errors) != bool(macros)
+
+
 def test_a_name_of_cuda_is_never_the_builds(tmp_path: Path) -> None:
     words = "./a.cu:1:1: error: use of undeclared identifier '{}' [Semantic Issue]"
     body = "".join(f"print({words.format(name)!r})\n" for name in ("cudaNewThing", "__nanosleep", "hipFoo", "warpSizes"))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Container, Iterator, Mapping
 
 import msgspec
 
 from porter.hipify import api, lexer
+from porter.parse.guards import guards_of
 from porter.verify.messages import Said
 from porter.verify.sources import Sources
 
-_UNDECLARED = re.compile(r"use of undeclared identifier '([A-Za-z]\w*)'\Z")
+_MOST_PLACES = 100  # declarations of one name in one file that are looked at
+_UNDECLARED = re.compile(r"(?:use of undeclared identifier|unknown type name) '([A-Za-z]\w*)'\Z")
 _OF_THE_VENDOR = re.compile(r"(?i)(?:cu|nv|hip|roc|__)")
 _TYPE = rb"(?:unsigned|signed|long|short|int|char|float|double|bool|void|auto|const|half2?|\w+_t)"
 _NO_TYPE = rb"(?!(?:return|else|case|goto|new|delete|sizeof|and|or|not|throw|in)\b)"
@@ -26,20 +30,59 @@ _DECLARES = (
 )
 
 
+_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z]\w*")
+_NO_MACRO = frozenset(
+    ("after", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "defined", "and", "or", "not", "true", "false")
+)
+_NEGATIVE = re.compile(r"#\s*ifndef|!\s*defined")
+
+
 def given_by_build(said: Said, sources: Sources) -> tuple[Said, tuple[str, ...]]:
-    """What a run said without errors over macros of the build, and those macros; without them a text cannot be judged."""
+    """What a run said without errors over macros of the build, and those macros; without them a text cannot be judged.
+
+    Such a macro is a name that nothing declares, or one that decides over every declaration of a name and that nothing defines.
+    """
     names = {match[1] for error in said.errors if (match := _UNDECLARED.search(error.text))}
     names = {name for name in names if api.lookup(name) is None and not _OF_THE_VENDOR.match(name)}
     if not names:
         return said, ()
-    texts = [
-        lexer.mask(sources.before[path]) for path in sorted(said.read | {error.path for error in said.errors}) if path in sources.before
-    ]
-    macros = tuple(sorted(name for name in names if not any(_is_declared(name.encode(), text) for text in texts)))
-    kept = tuple(error for error in said.errors if not ((match := _UNDECLARED.search(error.text)) and match[1] in macros))
-    return msgspec.structs.replace(said, errors=kept), macros
+    paths = sorted(path for path in said.read | {error.path for error in said.errors} if path in sources.before)
+    texts = {path: lexer.mask(sources.before[path]) for path in paths}
+    defined = {match[1].decode("latin-1") for text in texts.values() for match in _DEFINED.finditer(text)}
+    reasons = {name: _reason(name, texts, defined) for name in sorted(names)}
+    # A type that nothing declares is more likely a header's than a macro.
+    types = {match[1] for error in said.errors if (match := re.search(r"unknown type name '(\w+)'", error.text))}
+    reasons = {name: why for name, why in reasons.items() if why and not (why == {name} and name in types)}
+    kept = tuple(error for error in said.errors if not ((match := _UNDECLARED.search(error.text)) and match[1] in reasons))
+    return msgspec.structs.replace(said, errors=kept), tuple(sorted(set().union(*reasons.values())))
 
 
-def _is_declared(name: bytes, text: bytes) -> bool:
-    """Whether a text declares or defines a name anywhere; in doubt it does."""
-    return name in text and any(re.search(pattern.replace(b"NAME", name), text) for pattern in _DECLARES)
+def _reason(name: str, texts: Mapping[str, bytes], defined: Container[str]) -> set[str]:
+    """The macros that keep a name from being declared; the name itself where nothing declares it, none where something does."""
+    found: set[str] = set()
+    declared = False
+    for path, text in texts.items():
+        lines = {text.count(b"\n", 0, at) + 1 for at in _declarations(name.encode(), text)}
+        guards = guards_of(text, path, masked=text) if lines else None
+        for line in lines:
+            region = guards.region(line) if guards else None
+            words = {word for condition in region.conditions for word in _macros(condition, defined)} if region else set()
+            if not words:
+                return set()
+            found |= words
+            declared = True
+    return found if declared else {name}
+
+
+def _macros(condition: str, defined: Container[str]) -> Iterator[str]:
+    """Macros that a condition asks for, that no source defines, and that are no compiler's."""
+    if not _NEGATIVE.search(condition):
+        yield from (w for w in _WORD.findall(condition) if w not in _NO_MACRO and w not in defined and not _OF_THE_VENDOR.match(w))
+
+
+def _declarations(name: bytes, text: bytes) -> Iterator[int]:
+    """Offsets at which a text declares or defines a name, as far as its neighbours tell; in doubt it does."""
+    if name in text:
+        for pattern in _DECLARES:
+            yield from (match.end() - 1 for match in itertools.islice(re.finditer(pattern.replace(b"NAME", name), text), _MOST_PLACES))

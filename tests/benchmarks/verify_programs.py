@@ -2,11 +2,12 @@
 """Compiles programs for AMD GPUs before and after translation, and counts the errors that findings predicted.
 
 Usage: verify_programs.py FOLDER... [--half tune|report] [--every N] [--targets A,B] [--hip-include DIR] [--before] [--save FILE]
-       verify_programs.py --table FILE...
+       verify_programs.py --table FILE... [--into DOC]
 
 Every folder is a program of its own. In the sorted list every eighth program from the first and the third on is for tuning, every
 eighth from the fifth on for the report: rules are made from the first two lists, and the numbers of the third are published.
-Writes one JSON line a program to FILE; --table makes a Markdown table of such files, and lists what nothing predicted.
+Writes one JSON line a program to FILE; --table makes a Markdown table of such files, and lists what nothing predicted; --into puts
+that between the marks of a document.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from porter.verify import compilers, project, run
 from porter.verify.values import RUNGS
 
 GOOD = ("compiles", "links")
+MARKS = ("<!-- made by tests/benchmarks/verify_programs.py -->", "<!-- until here -->")
 STEP = 8
 HALVES = {"tune": (0, 2), "report": (4,)}
 
@@ -59,10 +61,10 @@ def sums(rows: list[dict[str, Any]], when: str, target: str) -> Counter[str]:
     return out
 
 
-def table(paths: list[Path]) -> None:
-    """Prints a line a file and target, and the errors that nothing predicted."""
-    print("| what | compilers | programs | units | with all headers | compile before | compile after | link | errors | predicted |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+def table(paths: list[Path]) -> str:
+    """A line a file and target, and the errors that nothing predicted."""
+    head = ("what", "compilers", "programs", "units", "with all headers", "compile before", "compile after", "link", "errors", "predicted")
+    lines = ["| " + " | ".join([*head, "at their line"]) + " |", "| --- " * (len(head) + 1) + "|"]
     open_errors: list[str] = []
     for path in paths:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -70,16 +72,27 @@ def table(paths: list[Path]) -> None:
             after, before = sums(rows, "after", target), sums(rows, "before", target)
             errors = [error for value in rows for error in value["after"]["errors"] if target in error["targets"]]
             told = sum(1 for error in errors if error["rule"])
+            at_line = sum(1 for error in errors if error["how"] in ("line", "related"))
             share = f"{told} ({100 * told / len(errors):.0f} %)" if errors else "0"
             words = rows[0]["after"]["compilers"][target].partition(", with")[0]
             was = str(sum(before[rung] for rung in GOOD)) if before else ""
             cells = [path.stem, f"{target}, {words}", len(rows), after["units"], after["whole"], was, sum(after[rung] for rung in GOOD)]
-            print("| " + " | ".join(map(str, [*cells, after[RUNGS[-1]], len(errors), share])) + " |")
+            lines.append("| " + " | ".join(map(str, [*cells, after[RUNGS[-1]], len(errors), share, at_line])) + " |")
         open_errors += [
-            f"- {path.stem}, {value['name']}/{error['path']}:{error['line']}: {error['message']}"
+            f"- {path.stem}: {value['name']}/{error['path']}:{error['line']}: {error['message']}"
             for value in rows for error in value["after"]["errors"] if not error["rule"]
         ]  # fmt: skip
-    print("", *open_errors, sep="\n")
+    told_open = ["", "Not predicted:", "", *open_errors] if open_errors else []
+    return "\n".join([*lines, *told_open]) + "\n"
+
+
+def put(text: str, document: Path) -> None:
+    """Replaces what stands between the marks of a document."""
+    before, start, rest = document.read_text(encoding="utf-8").partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    if not start or not end:
+        raise SystemExit(f"{document}: no {MARKS[0]} and {MARKS[1]} there")
+    document.write_text(f"{before}{start}\n\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def main() -> None:
@@ -95,9 +108,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--save", type=Path, default=Path("verify.jsonl"))
     parser.add_argument("--table", nargs="+", type=Path)
+    parser.add_argument("--into", type=Path)
     options = parser.parse_args()
     if options.table:
-        table(options.table)
+        text = table(options.table)
+        print(text)
+        if options.into:
+            put(text, options.into)
         return
     found = compilers.find_all(options.hip_include, os.environ)
     config = Config(targets=tuple(options.targets.split(",")), rocm=list(api.rocm_versions())[-1], jobs=options.jobs)
