@@ -227,7 +227,7 @@ def _classify(walk: _Walk, licensed: frozenset[str]) -> Discovery:
     entries = []
     for path, size in walk.files:
         parts = tuple(path.split("/")[:-1])
-        whose, place, why = origin.folder_origin(parts, walk.submodules, licensed, libraries)
+        whose, place, why = origin.toolkit_header(path, size) or origin.folder_origin(parts, walk.submodules, licensed, libraries)
         if whose is Origin.OWN and origin.is_amd_name(path):
             whose, place, why = Origin.AMD, path, "AMD-side: named as the AMD version"
         elif whose is Origin.OWN and path in made:

@@ -8,6 +8,11 @@ from pathlib import PurePosixPath
 
 from porter.model import Origin
 
+TOOLKIT_HEADERS = frozenset(
+    f"{name}.{ending}" for name in ("cuda", "cuda_runtime_api", "cuda_fp16", "cuda_bf16", "cuda_fp8", "cuda_fp6", "cuda_fp4", "nvml")
+    for ending in ("h", "hpp")
+)  # fmt: skip
+TOOLKIT_HEADER_BYTES = 12_000  # the smallest of them; what a project writes in their place is shorter
 VENDOR_FOLDERS = frozenset(
     [
         "third_party",
@@ -177,6 +182,14 @@ def own_modules(paths: list[str]) -> frozenset[str]:
         elif not folders and name.endswith(".py"):
             found.add(name.removesuffix(".py"))
     return frozenset(found)
+
+
+def toolkit_header(path: str, size: int) -> tuple[Origin, str, str] | None:
+    """Origin, folder and reason for a copy of one of the CUDA toolkit's own headers, which a port replaces; else None."""
+    folder, _, name = path.rpartition("/")
+    if size < TOOLKIT_HEADER_BYTES or name not in TOOLKIT_HEADERS:
+        return None
+    return Origin.VENDORED, folder, "vendored: headers of the CUDA toolkit"
 
 
 def is_generated(head: bytes) -> bool:
