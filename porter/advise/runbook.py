@@ -123,6 +123,8 @@ def _builds(report: Report, seen: Traits) -> list[str]:
     if "make" in seen.kinds:
         flags = " ".join(f"--offload-arch={target}" for target in report.targets)
         return [f"make CC=amdclang++ CXX=amdclang++ NVCC='hipcc {flags}'"]
+    if not seen.has_cuda:
+        return ["python -m pip install --no-build-isolation -v ."] if "python" in seen.kinds else []
     return ["hipcc " + " ".join(f"--offload-arch={target}" for target in report.targets) + " -o program.amd <the translated sources>"]
 
 
