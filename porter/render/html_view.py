@@ -117,7 +117,7 @@ def _share_rows(report: Report, words: Tongue) -> list[tuple[str, str]]:
     untouched, every = lines
     return [
         (words.text("CUDA lines of the project's own"), numbers.count(every, words)),
-        (words.text("less lines in CUDA files that people will have to change (P50)"), numbers.count(every - untouched, words)),
+        (words.text("less hand-changed lines in CUDA files, as git counts them (P50)"), numbers.count(every - untouched, words)),
         (words.text("Lines without hand work"), f"{numbers.count(untouched, words)} ({numbers.percent(*lines, words)})"),
     ]
 
