@@ -167,6 +167,7 @@ def test_a_real_clang_is_stopped_where_an_include_never_ends(tmp_path: Path) -> 
     [
         ("float w[BF]; f(a, BF, 2); int n = i * BF; return BF;", True),
         ("// int BF = 3;", True),
+        ("int n = BF(3);", False),
         ("int BF = 3;", False),
         ("int a, *BF;", False),
         ("half2 *BF;", False),
@@ -203,8 +204,8 @@ def test_a_type_that_a_macro_of_the_build_decides_over_is_no_error(tmp_path: Pat
     assert bool(done.errors) != bool(macros)
 
 
-def test_a_name_of_cuda_is_never_the_builds(tmp_path: Path) -> None:
+def test_a_name_of_cuda_or_c_is_never_the_builds(tmp_path: Path) -> None:
     words = "./a.cu:1:1: error: use of undeclared identifier '{}' [Semantic Issue]"
-    body = "".join(f"print({words.format(name)!r})\n" for name in ("cudaNewThing", "__nanosleep", "hipFoo", "warpSizes"))
+    body = "".join(f"print({words.format(name)!r})\n" for name in ("cudaNewThing", "__nanosleep", "hipFoo", "FLT_MAX", "M_PI", "INT32_MAX"))
     done = verified(tmp_path / "p", stand_in(tmp_path, body + "sys.exit(1)\n"), a=KERNEL)
-    assert [error.message[30:-1] for error in done.errors] == ["__nanosleep", "cudaNewThing", "hipFoo"]
+    assert [error.message[30:-1] for error in done.errors] == ["FLT_MAX", "INT32_MAX", "M_PI", "__nanosleep", "cudaNewThing", "hipFoo"]

@@ -16,6 +16,11 @@ from porter.verify.sources import Sources
 _MOST_PLACES = 100  # declarations of one name in one file that are looked at
 _UNDECLARED = re.compile(r"(?:use of undeclared identifier|unknown type name) '([A-Za-z]\w*)'\Z")
 _OF_THE_VENDOR = re.compile(r"(?i)(?:cu|nv|hip|roc|__)")
+# Names of the C library, which nvcc's own headers bring along and HIP's may not: their absence is a matter of the port.
+_STANDARD = re.compile(
+    r"(?:U?(?:CHAR|SHRT|INT|LONG|LLONG)|FLT|DBL|LDBL|S?SIZE|U?INTMAX|U?INTPTR|U?INT(?:_FAST|_LEAST)?(?:8|16|32|64)|PTRDIFF|RAND)_\w+"
+    r"|M_[A-Z0-9_]+|HUGE_VAL\w*|INFINITY|NAN|NULL|EOF|EXIT_\w+|CLOCKS_PER_SEC|FP_\w+|\w+_t|std\w*|errno|true|false|and|or|not"
+)
 _TYPE = rb"(?:unsigned|signed|long|short|int|char|float|double|bool|void|auto|const|half2?|\w+_t)"
 _NO_TYPE = rb"(?!(?:return|else|case|goto|new|delete|sizeof|and|or|not|throw|in)\b)"
 # The ways in which a text declares a name, as far as its neighbours tell: after a type's name, after a pointer to a plain type, later
@@ -44,7 +49,7 @@ def given_by_build(said: Said, sources: Sources) -> tuple[Said, tuple[str, ...]]
     Such a macro is a name that nothing declares, or one that decides over every declaration of a name and that nothing defines.
     """
     names = {match[1] for error in said.errors if (match := _UNDECLARED.search(error.text))}
-    names = {name for name in names if api.lookup(name) is None and not _OF_THE_VENDOR.match(name)}
+    names = {name for name in names if api.lookup(name) is None and not _OF_THE_VENDOR.match(name) and not _STANDARD.fullmatch(name)}
     if not names:
         return said, ()
     paths = sorted(path for path in said.read | {error.path for error in said.errors} if path in sources.before)
@@ -72,7 +77,9 @@ def _reason(name: str, texts: Mapping[str, bytes], defined: Container[str]) -> s
                 return set()
             found |= words
             declared = True
-    return found if declared else {name}
+    # A macro that a command line gives is a value; what is called is a function of some header.
+    called = re.compile(rb"\b" + name.encode() + rb"\s*\(")
+    return found if declared else set() if any(called.search(text) for text in texts.values()) else {name}
 
 
 def _macros(condition: str, defined: Container[str]) -> Iterator[str]:
