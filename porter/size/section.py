@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from porter.config import Config
 from porter.errors import ConfigError, InputError
 from porter.model_report import GpuFit, ModelSize, Note, Sizing
-from porter.size import answers, known, repository
+from porter.size import answers, hardware, known, repository
+from porter.size import prices as prices_of
 from porter.size.fit import Fit
 from porter.size.repository import Found, Look
 from porter.size.served import Served
 from porter.size.show import Answer
+
+if TYPE_CHECKING:
+    from porter.examine import Examined
 
 MOST_MODELS = 8  # in the report; the others are counted
 
@@ -29,6 +35,20 @@ def sizing(root: Path, configs: Iterable[str], served: Sequence[Served], named: 
     made = answers.make(answers.unique(found, given), given)
     models = tuple(_model(answer) for answer in made[:MOST_MODELS])
     return Sizing(models, look.unknown, max(0, len(made) - MOST_MODELS))
+
+
+def of_audit(root: Path, own: Iterable[Examined], config: Config) -> Sizing | None:
+    """The sizes for a report: models of the files that were examined, and those of the settings."""
+    files = tuple(own)
+    configs = [one.path for one in files if repository.is_config(one.path)]
+    return sizing(root, configs, [served for one in files for served in one.served], config.models, config.prices)
+
+
+def check(config: Config) -> None:
+    """Raises ConfigError for a model or a price file that the user names and that cannot be used, before the audit begins."""
+    sizing(Path(), (), (), config.models, config.prices)
+    if config.prices:
+        prices_of.read(Path(config.prices), hardware.load())
 
 
 def _named(name: str) -> Found:

@@ -1,0 +1,64 @@
+"""Sizes in the report: models that the repository serves, models that the user names, and no section where there is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from porter.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVE = "#!/bin/sh\nvllm serve meta-llama/Llama-3.1-70B-Instruct --max-model-len 32768 --tensor-parallel-size 4\n"
+
+
+def sizing(folder: Path, *words: str) -> dict[str, object] | None:
+    out = folder.parent / "report.json"
+    result = CliRunner().invoke(main, ["scan", str(folder), "--jobs", "0", "--no-cache", "-q", "--output", str(out), *words])
+    assert result.exit_code == 0, result.output
+    found: dict[str, object] | None = json.loads(out.read_text()).get("sizing")
+    return found
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "main.py").write_text("import torch\n")
+    return folder
+
+
+def test_a_served_model_is_sized_with_the_context_that_its_command_allows(repository: Path) -> None:
+    (repository / "serve.sh").write_text(SERVE)
+    found = sizing(repository)
+    assert found is not None
+    (model,) = found["models"]  # type: ignore[misc]
+    assert (model["context"], model["asked_tensor"], model["where"]) == (32768, 4, "serve.sh:2")
+    assert model["weights_gb"] == pytest.approx(141, rel=0.01)
+    assert {fit["gpu"]: fit["gpus"] for fit in model["fits"]}["MI355X"] == 1
+
+
+def test_a_model_of_the_users_has_the_users_prices(repository: Path) -> None:
+    found = sizing(repository, "--model", "deepseek-ai/DeepSeek-V3", "--prices", str(ROOT / "docs" / "prices.example.toml"))
+    assert found is not None
+    (model,) = found["models"]  # type: ignore[misc]
+    costs = {fit["gpu"]: fit["gpu_hour"] for fit in model["fits"] if fit["gpu_hour"]}
+    assert costs["MI355X"] == pytest.approx(19900 / 8 / 730)
+    assert model["currency"] == "USD"
+
+
+def test_a_model_in_vendored_code_is_none_of_the_repositorys(repository: Path) -> None:
+    (repository / "third_party").mkdir()
+    (repository / "third_party" / "serve.sh").write_text(SERVE)
+    assert sizing(repository) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["--model", "no/such"], "--model no/such"), (["--prices", "gone.toml"], "--prices gone.toml")]
+)
+def test_what_cannot_be_sized_is_refused_before_the_audit(repository: Path, words: list[str], said: str) -> None:
+    result = CliRunner().invoke(main, ["scan", str(repository), *words])
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert said in result.output
