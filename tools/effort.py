@@ -65,7 +65,7 @@ def ports_table(folder: Path) -> str:
         known = f"at most {row['hours_bound']} h: {row['note']}" if row["hours_bound"] != "0" else row["note"]
         out.append(
             f"| [{row['name']}]({row['url']}) | {report.cuda_lines:,} | {row['style']} | {lines:,} | {_range(value)} "
-            f"| {inside} | {build} | {_range(built)} | {_range(hours)} | {fixing:.2g} | {known} |"
+            f"| {inside} | {build} | {_range(built)} | {_range(hours)} | {fixing:.0f} | {known} |"
         )
         print(out[-1], file=sys.stderr, flush=True)
     share, rank = statistics.coverage(ranges, real), statistics.spearman([one.p50 for one in ranges], real)
