@@ -105,7 +105,8 @@ def _program(text: str) -> str:
     kernels = ", ".join(entries[:3]) + (f" and {len(entries) - 3} more" if len(entries) > 3 else "")
     rules = {family.rule for item in ptx_text.split(text[: ptx.MAX_BYTES]) if (family := ptx_dict.load().of(item)) is not None}
     heavy = [rule.removeprefix("inline-ptx-") for rule in reversed(ptx_dict.WEIGHTS) if rule in rules and rule in BY_RULE]
-    return f"PTX program with {len(entries)} kernels ({kernels})" + (f"; uses {', '.join(heavy)}" if heavy else "")
+    count = f"{len(entries)} kernel{'s' if len(entries) > 1 else ''} ({kernels})" if entries else "functions and no kernel"
+    return f"PTX program with {count}" + (f"; uses {', '.join(heavy)}" if heavy else "")
 
 
 def _ptx_file(parsed: Parsed) -> Iterator[Hit]:
