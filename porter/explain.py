@@ -47,7 +47,7 @@ def rule_text(rule: Rule) -> str:
     lines += _wrapped(rule.why)
     if rule.targets:
         lines += ["", f"Matters on: {', '.join(rule.targets)}"]
-    lines += [line for glob, text in rule.by_target.items() for line in _wrapped(f"On {glob}: {text}")]
+    lines += _by_target(rule)
     if rule.replacement:
         lines += ["", *_wrapped(f"On ROCm: {rule.replacement.name}. {rule.replacement.how}")]
         if rule.replacement.rocm:
@@ -58,6 +58,13 @@ def rule_text(rule: Rule) -> str:
         lines += ["", f"Found in {example.file}:", *_indented(example.before), "Not found:", *_indented(example.after)]
     lines += ["", *(f"Source ({s.checked}): {s.url}" for s in rule.sources)]
     return "\n".join(lines)
+
+
+def _by_target(rule: Rule) -> list[str]:
+    """What happens on each target, a paragraph of its own."""
+    others = "other targets" if len(rule.by_target) > 1 else "every target"
+    lines = [line for glob, text in rule.by_target.items() for line in _wrapped(f"On {others if glob == '*' else glob}: {text}")]
+    return ["", *lines] if lines else []
 
 
 def _effort_lines(effort: Effort) -> list[str]:
