@@ -15,6 +15,7 @@ KINDS = ("docker", "yaml", "shell", "jenkins", "json", "make", "cmake", "python"
 CUDA_FOLDERS = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
 TOOLKIT_NAMES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDADIR", "CUDA_DIR", "CUDA_TOOLKIT_ROOT", "CUDAToolkit", "CUDNN_", "CUDA_INSTALL")
 NVIDIA_OPS = ("DS_BUILD_CUTLASS_OPS", "DS_BUILD_RAGGED_DEVICE_OPS", "DS_BUILD_INFERENCE_CORE_OPS", "DS_BUILD_GDS", "DS_BUILD_SPARSE_ATTN")
+XLA_CUDA = re.compile(r"--xla_gpu_(?:cuda_data_dir|enable_cudnn\w*|cudnn_\w+)")
 PLUGINS = ("NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN", "NCCL_ENV_PLUGIN")
 OLD_ROCM = re.compile(r"(?:^|[:;,\s=])(/opt/rocm-\d[\w.]*|/opt/rocm/(?:hip|hcc)(?=[/:;\s]|\Z))")
 CUDA_ATTENTION = ("FLASHINFER", "FLASHINFER_MLA", "FLASHMLA", "CUTLASS_MLA", "FLASH_ATTN_MLA", "XFORMERS")
@@ -46,6 +47,8 @@ def _hits(fact: Fact) -> Iterator[Hit]:
             yield _hit("ucx-cuda-transport", fact, f"sets {fact.name} to {value}")
         if fact.name in NVIDIA_OPS and value not in ("", "0"):
             yield _hit("deepspeed-nvidia-ops", fact, f"sets {fact.name} to {value}")
+        if fact.name == "XLA_FLAGS" and (flag := XLA_CUDA.search(value)):
+            yield _hit("xla-cuda-flags", fact, f"sets {flag[0]}")
         if fact.name in PLUGINS and value.strip("'\"").lower() not in ("", "none"):
             yield _hit("nccl-plugin", fact, f"sets {fact.name} to {value}")
     if fact.kind in ("env_var", "cmake_var") and (old := OLD_ROCM.search(value)):
