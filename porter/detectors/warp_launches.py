@@ -137,7 +137,8 @@ def _checks(env: Env, targets: tuple[str, ...], symbols: frozenset[str]) -> Iter
     for event in env.function.events:
         for part in walk(event.value) if event.value is not None else ():
             if part.kind == "call" and ASSERTS.search(part.op):
-                found = [inner for arg in part.args for inner in walk(arg) if inner.kind == "binary" and inner.op == "=="]
+                wanted = [arg for arg in part.args if not _takes_wide(env, arg)]
+                found = [inner for arg in wanted for inner in walk(arg) if inner.kind == "binary" and inner.op == "=="]
             else:
                 found = [part] if part.kind == "binary" and part.op == "!=" else []
             for comparison in found:
@@ -151,7 +152,7 @@ def _asserts(program: Program, targets: tuple[str, ...]) -> Iterator[Hit]:
     inside = [(env, event.value) for env in program.envs for event in env.function.events if event.kind == "static_assert" and event.value]
     seen: set[Span] = set()
     for env, condition in (*inside, *((program.outside, condition) for condition in program.unit.asserts)):
-        for part in walk(condition):
+        for part in walk(condition) if not _takes_wide(env, condition) else ():
             if part.kind != "binary" or part.op != "==" or part.span in seen or not env.live(part.line):
                 continue
             named, number = part.args if part.args[0].kind == "name" else part.args[::-1]
@@ -159,6 +160,12 @@ def _asserts(program: Program, targets: tuple[str, ...]) -> Iterator[Hit]:
                 seen.add(part.span)
                 message = f"a static_assert wants {named.name} to be 32"
                 yield Hit("warp-size-check", part.span, message, named.name, confidence=Confidence.MEDIUM, targets=targets)
+
+
+def _takes_wide(env: Env, condition: Expr) -> bool:
+    """True for a condition that holds for 64 lanes too: size == 32 || size == 64."""
+    equal = [part for part in walk(condition) if part.kind == "binary" and part.op == "=="]
+    return any(env.value(arg).num == WAVE and env.value(arg).kind == "const" for part in equal for arg in part.args)
 
 
 def _refuses(env: Env, comparison: Expr, symbols: frozenset[str]) -> str:
