@@ -149,6 +149,11 @@ def test_hand_lines_are_zero_without_cuda_and_separate_build_files() -> None:
     assert lines_of([finding("built", "Makefile", 1)], OWN) == lines_of([], OWN)
 
 
+def test_a_ported_project_is_asked_for_no_lines_but_those_of_its_findings() -> None:
+    assert hand_lines.hand_lines([], OWN, ported=True)[0] == Quantiles()
+    assert 0 < hand_lines.hand_lines(masks(range(1, 9)), OWN, ported=True)[0].p50 <= lines_of(masks(range(1, 9)), OWN).p50
+
+
 def test_quantiles_are_ordered_seeded_and_inside_the_sum_of_extremes() -> None:
     lines = [Hours(1, 2, 8), Hours(0.5, 3, 4), Hours(10, 20, 80)]
     one = simulate.quantiles(lines, 7)

@@ -31,7 +31,7 @@ def estimate(
     lines += [] if ported else project.lines(findings, own, share, _sum(line.hours for line in lines))
     lines = [team.applied(line, config.effort) for line in lines]
     hours = simulate.quantiles([line.hours for line in lines], config.seed, _keys(lines))
-    source, build = hand_lines.hand_lines(findings, own)
+    source, build = hand_lines.hand_lines(findings, own, ported)
     letter, reasons = grade.grade(own, findings, ruleset, hours)
     made = Estimate(
         hours, source, tuple(lines), _sum(line.hours for line in lines), config.seed, letter, reasons, _phases(lines),

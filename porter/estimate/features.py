@@ -88,8 +88,11 @@ def model() -> LineModel:
     return read
 
 
-def counts(findings: Iterable[Finding], own: Iterable[Seen], features: Iterable[Feature]) -> dict[str, float]:
-    """How often each feature is there; a source line counts once a feature, a finding for the first feature that takes it."""
+def counts(findings: Iterable[Finding], own: Iterable[Seen], features: Iterable[Feature], read_names: bool = True) -> dict[str, float]:
+    """How often each feature is there; a source line counts once a feature, a finding for the first feature that takes it.
+
+    Without ``read_names`` the names that the translation met count nothing.
+    """
     cuda = {one.path: one for one in own if one.kind in SOURCE_KINDS}
     features = list(features)
     places: dict[str, set[tuple[str, int]]] = defaultdict(set)
@@ -101,11 +104,11 @@ def counts(findings: Iterable[Finding], own: Iterable[Seen], features: Iterable[
     out = {feature.name: float(len(places[feature.name])) for feature in features}
     met: set[str] = set()
     for one in cuda.values():
-        if one.hipify is not None:
+        if one.hipify is not None and read_names:
             met |= set(one.hipify.names) | set(one.hipify.left)
     for feature in features:
         out[feature.name] += sum(1 for name in met if any(fnmatch.fnmatchcase(name, glob) for glob in feature.names))
-        if feature.left:
+        if feature.left and read_names:
             out[feature.name] += sum(one.hipify.unconverted for one in cuda.values() if one.hipify is not None)
     return out
 

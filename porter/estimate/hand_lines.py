@@ -17,12 +17,17 @@ WIDER = 0.25  # past the corpus the range widens with the distance: ports of lar
 BUILD_SCRIPTS = ("setup.py",)
 
 
-def hand_lines(findings: Sequence[Finding], own: Sequence[Examined]) -> tuple[Quantiles, Quantiles]:
-    """P10 to P90 in whole lines: of the sources, and of everything else (build, packages, images, deployment)."""
+def hand_lines(findings: Sequence[Finding], own: Sequence[Examined], ported: bool = False) -> tuple[Quantiles, Quantiles]:
+    """P10 to P90 in whole lines: of the sources, and of everything else (build, packages, images, deployment).
+
+    In a project that is ``ported`` only findings count: its names are translated, and whatever that took has been done.
+    """
     used = features.model()
     kinds = {one.path: one.kind for one in own}
     has_cuda = any(one.kind == "cuda" for one in own)
-    source = range_of(features.score(features.counts(findings, own, used.feature), used), used) if has_cuda else Quantiles()
+    counted = features.counts(findings, own, used.feature, not ported)
+    work = has_cuda and (not ported or any(counted.values()))
+    source = range_of(features.score(counted, used), used) if work else Quantiles()
     python, build = [], []
     for finding in findings:
         kind = kinds.get(finding.path, "")
