@@ -55,7 +55,8 @@ def rule_text(rule: Rule) -> str:
     if rule.effort != Effort():
         lines += ["", *_effort_lines(rule.effort)]
     for example in rule.examples[:1]:
-        lines += ["", f"Found in {example.file}:", *_indented(example.before), "Not found:", *_indented(example.after)]
+        found, other = ("Before", "After") if rule.shows_port else ("Found", "Not found by this rule")
+        lines += ["", f"{found}, {example.file}:", *_indented(example.before), f"{other}:", *_indented(example.after)]
     lines += ["", *(f"Source ({s.checked}): {s.url}" for s in rule.sources)]
     return "\n".join(lines)
 

@@ -61,11 +61,15 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Example(msgspec.Struct, frozen=True):
-    """Code that must be flagged, and code that must not; shown in the documentation and run as a test."""
+    """Code that must be flagged, and code that must not; shown in the documentation and run as a test.
+
+    ``port`` is false where ``after`` is only a near miss and nobody should write it in place of ``before``.
+    """
 
     file: str
     before: str
     after: str
+    port: bool = True
 
 
 class RuleFix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,3 +113,8 @@ class Rule(msgspec.Struct, frozen=True):
     def is_insight(self) -> bool:
         """True where nothing has to be done: the hit is reported as good news, never as work."""
         return self.action is Action.NONE
+
+    @property
+    def shows_port(self) -> bool:
+        """True where the first example's ``after`` is the port, to be shown as such; what works as it is has none."""
+        return bool(self.examples) and self.examples[0].port and not self.is_insight

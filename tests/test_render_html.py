@@ -13,7 +13,8 @@ import msgspec
 import pytest
 from report_factory import HOSTILE_PATH, empty_report, finding, large_report, make_report, rules
 
-from porter.model import FileRecord
+from porter.explain import rule_text
+from porter.model import Action, FileRecord, Severity
 from porter.model_report import Scope
 from porter.render import charts, html
 
@@ -277,3 +278,19 @@ def test_a_directory_with_signs_of_an_address_is_still_one_filter():
     rule = rules()["nvshmem"]
     text = html.render(make_report(findings=(finding(rule, "a&b+c=d/x.cu", 1, "x y", "m"),)))
     assert 'data-filter="directory=a%26b%2Bc%3Dd"' in text
+
+
+def test_a_near_miss_is_never_shown_as_the_port():
+    """The test's counter-example of a rule that has no port, and of good news, is no advice."""
+    found = rules()["ballot-32-bit-mask"]
+    first = found.examples[0]
+    for changed in (
+        msgspec.structs.replace(found, examples=(msgspec.structs.replace(first, port=False),)),
+        msgspec.structs.replace(found, action=Action.NONE, severity=Severity.INFO),
+    ):
+        assert found.shows_port and not changed.shows_port
+        assert first.after.split("\n")[0] in rule_text(found) and "Not found by this rule:" in rule_text(changed)
+        page = " ".join(Page(html.render(make_report(rules={**rules(), found.id: changed}))).text)
+        assert "__popcll(m)" not in page and "__popc(m)" in page
+    page = " ".join(Page(html.render(make_report())).text)
+    assert "__popcll(m)" in page

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import msgspec
-from markupsafe import Markup
 
 from porter.model import CATEGORIES, Rule
 from porter.render import code, html, summary
@@ -20,7 +19,7 @@ class Entry(msgspec.Struct, frozen=True):
     """A rule, its first example as HTML, and the first names that it looks for."""
 
     rule: Rule
-    example: tuple[Markup, Markup] | None
+    example: code.ShownExample | None
     looks_for: tuple[str, ...]
 
 

@@ -138,10 +138,19 @@ def finding_code(finding: Finding, context: dict[int, str] | None = None) -> Mar
     return highlight(shown.text, language_of(finding.path), shown.start, shown.end)
 
 
-def example(rule: Rule) -> tuple[Markup, Markup] | None:
-    """A rule's first example, before and after, as highlighted HTML; None where there is none."""
+class ShownExample(msgspec.Struct, frozen=True):
+    """A rule's first example as highlighted HTML; ``port`` says whether ``after`` may be shown as what to write."""
+
+    before: Markup
+    after: Markup
+    port: bool
+
+
+def example(rule: Rule) -> ShownExample | None:
+    """A rule's first example as highlighted HTML; None where there is none."""
     if not rule.examples:
         return None
     first = rule.examples[0]
     language = language_of(first.file)
-    return highlight(block(first.before.strip("\n")), language), highlight(block(first.after.strip("\n")), language)
+    before, after = (highlight(block(text.strip("\n")), language) for text in (first.before, first.after))
+    return ShownExample(before, after, rule.shows_port)

@@ -41,7 +41,7 @@ class Section(msgspec.Struct, frozen=True):
 
     group: RuleGroup
     places: tuple[Place, ...]
-    example: tuple[Markup, Markup] | None
+    example: code.ShownExample | None
     by_file: list[tuple[str, list[int]]]
     by_target: tuple[tuple[str, str], ...]
 
