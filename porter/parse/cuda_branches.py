@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from porter.model import Live
@@ -13,8 +12,6 @@ from porter.parse.guards import SourceGuards
 _OPENERS = ("if", "ifdef", "ifndef")
 _MIDDLES = ("elif", "elifdef", "elifndef", "else")
 _PAIRS = ((b"{", b"}"), (b"(", b")"))
-_LAST = re.compile(rb"\S\s*\Z")
-_BLOCK_START = re.compile(rb"=\s*\{\s*\Z")
 _MARGIN = 4000  # bytes looked at before and after a conditional
 
 
@@ -70,16 +67,15 @@ def _cuts_through(bare: bytes, group: Group, branches: list[tuple[int, int]]) ->
     if any(text.count(a) != text.count(b) for text in texts for a, b in _PAIRS):
         return True
     start, end = group.parts[0].start_byte, group.parts[-1].end_byte
-    before = bare[max(0, start - _MARGIN) : start]
-    after = bare[end : end + _MARGIN].lstrip()[:1]
-    last = _LAST.search(before)
     if not any(texts):
         return False
-    if last is not None and last.group()[:1] not in b";{}:)":
+    before = bare[max(0, start - _MARGIN) : start].rstrip()
+    after = bare[end : end + _MARGIN].lstrip()[:1]
+    if before and before[-1:] not in b";{}:)":
         return True
-    if _BLOCK_START.search(before):
+    if before.endswith(b"{") and before[:-1].rstrip().endswith(b"="):
         return True
-    closes = last is not None and last.group()[:1] == b")"
+    closes = before.endswith(b")")
     for text in texts:
         if closes and text[:1] in (b":", b",", b"{", b"."):
             return True

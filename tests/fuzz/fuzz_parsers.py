@@ -1,0 +1,82 @@
+"""Coverage-guided fuzzing with atheris: one target a run, on the paths that a hostile repository reaches.
+
+    python tests/fuzz/fuzz_parsers.py TARGET [CORPUS] [-max_total_time=60 and other options of libFuzzer]
+
+A target is a file kind (cuda, python, yaml, …), `hipify`, `expression` or `requirement`. What a target may do with bad
+input is give a Problem; an exception is a crash and is kept in tests/fuzz/crashes/TARGET-*, which tests/test_fuzz.py replays.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+NAMES = {
+    "cuda": "a.cu", "cxx": "a.cpp", "ptx": "a.ptx", "python": "a.py", "cython": "a.pyx", "notebook": "a.ipynb",
+    "requirements": "requirements.txt",
+    "pyproject": "pyproject.toml", "setup-cfg": "setup.cfg", "pipfile": "Pipfile", "python-lock": "uv.lock", "conda": "environment.yml",
+    "cmake": "CMakeLists.txt", "make": "Makefile", "bazel": "BUILD.bazel", "meson": "meson.build", "docker": "Dockerfile", "yaml": "a.yaml",
+    "json": "a.json", "toml": "a.toml", "shell": "a.sh", "jenkins": "Jenkinsfile", "pbtxt": "config.pbtxt", "hcl": "a.tf", "binary": "a.so",
+}  # fmt: skip
+
+
+def target(name: str) -> Callable[[bytes], None]:
+    """The function that is fed with bytes; its exceptions are crashes."""
+    from porter import link
+    from porter.hipify import engine
+    from porter.kinds import decode
+    from porter.model import SourceFile
+    from porter.parse import parser_of
+    from porter.parse.cuda_expr import UNKNOWN, evaluate
+    from porter.parse.requirement_line import read_requirement
+
+    if name == "hipify":
+        return lambda data: _whole(data, engine.convert(decode(data), engine.Options()).output)
+    if name == "expression":
+        return lambda data: _value(evaluate(data.decode("utf-8", "replace"), lambda word: len(word) if word[:1] == "A" else UNKNOWN))
+    if name == "requirement":
+
+        def read(data: bytes) -> None:
+            try:
+                read_requirement(data.decode("utf-8", "replace"))
+            except ValueError:
+                return  # how it says that a line is no requirement
+
+        return read
+    parse = parser_of(name)
+    if parse is None:
+        raise SystemExit(f"no such target: {name}")
+
+    def one(data: bytes) -> None:
+        parsed = parse(SourceFile(NAMES[name], name, data if name == "binary" else decode(data)))
+        link.survey(parsed)
+        link.link([]).enrich(parsed)
+
+    return one
+
+
+def _whole(data: bytes, output: bytes) -> None:
+    assert isinstance(output, bytes)
+
+
+def _value(value: object) -> None:
+    assert value is None or not isinstance(value, Exception)
+
+
+def main() -> None:
+    """Fuzz until a limit of libFuzzer's is reached or something crashes."""
+    import atheris  # type: ignore[import-not-found, unused-ignore]
+
+    name = sys.argv.pop(1)
+    with atheris.instrument_imports(include=["porter", "packaging"]):
+        run = target(name)
+    crashes = Path(__file__).with_name("crashes")
+    atheris.Setup([*sys.argv, f"-artifact_prefix={crashes}/{name}-", "-timeout=20", "-rss_limit_mb=3000", "-max_len=4096"], run)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
