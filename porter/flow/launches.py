@@ -19,7 +19,6 @@ RUNTIME = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "hipLaunchKernelGG
 CONFIGURED = {"cudaLaunchKernelEx", "cudaLaunchKernelExC"}
 WRAPPER = re.compile(r"(?i)\w*launch\w*\Z")
 AXES = "xyz"
-MAX_WRAPS = 3  # wrappers within wrappers
 
 
 class Launch(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -50,12 +49,12 @@ def _launch(program: Program, env: Env, part: Expr) -> Launch | None:
     if part.name in CONFIGURED and len(part.args) > 1:
         block = _configured(env, part.args[0])
         return Launch(_kernel(env, part.args[1]), part, block, block_shape(env, block)) if block is not None else None
-    return _wrapped(program, env, part, 0) or _by_convention(program, env, part)
+    return _wrapped(program, env, part) or _by_convention(program, env, part)
 
 
-def _wrapped(program: Program, env: Env, call: Expr, depth: int) -> Launch | None:
+def _wrapped(program: Program, env: Env, call: Expr) -> Launch | None:
     """A call of a function or macro of the file that launches what it is given."""
-    if call.kind != "call" or depth > MAX_WRAPS:
+    if call.kind != "call":
         return None
     for inner in program.named(call.name):
         if inner.function.side == "kernel" or inner is env:
