@@ -137,7 +137,10 @@ def test_one_strategy_is_recommended_with_a_reason_from_the_data(tmp_path: Path)
     package = scanned(tmp_path / "package", k_DOT_cu=MASK, setup_DOT_py="from torch.utils.cpp_extension import CUDAExtension\n")
     assert package.strategies[0].id == "hipify-build"
     python = scanned(tmp_path / "python", serve_DOT_py="import tensorrt_llm\n")
-    assert python.strategies[0].id == "run-as-is" and 0 < python.estimate.hand_lines.p50 < 30
+    assert python.strategies[0].id == "library" and "vllm" in python.strategies[0].reason.lower()
+    assert 0 < python.estimate.hand_lines.p50 < 30
+    torch = scanned(tmp_path / "torch", train_DOT_py="import torch\nassert torch.version.cuda.split('.')[0] == '12'\n")
+    assert torch.strategies[0].id == "run-as-is"
     assert scanned(tmp_path / "none", a_DOT_py="print(1)\n").strategies == ()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from porter.advise.traits import Traits, redesign_hours, traits
+from porter.advise.traits import Traits, blocking_libraries, redesign_hours, traits
 from porter.errors import RuleError
 from porter.estimate import parameters
 from porter.estimate.words import duration
@@ -26,6 +26,7 @@ HEADER = (0.5, 1.0, 2.0, 3.0)  # lines of a header, of one line a name and a fra
 MATRIX_CATEGORIES = frozenset({"inline-ptx", "unsupported-feature"})
 MOST_NAMES = 400  # past that a header is a port of the whole API, and translation is less work
 HEADER_LINES = 12
+MOST_NAMED = 3
 KERNEL_LINES = (50, 150, 300, 500)  # of a kernel written again in Triton or on a library: P10 to P90, a judgement
 
 
@@ -95,6 +96,9 @@ def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:
         if seen.has_cuda:
             return False, f"the repository has CUDA sources of its own ({report.cuda_lines:,} lines)"
         return True, "the repository has no CUDA sources of its own"
+    blocked = blocking_libraries(report)
+    if name == "library" and not seen.has_cuda and blocked:
+        return True, f"what it stands on has no drop-in for ROCm: {_titles(blocked)}"
     if not seen.has_cuda:
         return False, "there are no CUDA sources to port"
     if name == "library" and not seen.matrix_kernels:
@@ -159,8 +163,16 @@ def _rounded(*values: float) -> Quantiles:
     return Quantiles(*(float(f"{round(value):.2g}") for value in values))
 
 
+def _titles(blocked: list[tuple[str, str]]) -> str:
+    named = "; ".join(f"{title} → {replacement}" for title, replacement in blocked[:MOST_NAMED])
+    return named + (f"; and {len(blocked) - MOST_NAMED} more" if len(blocked) > MOST_NAMED else "")
+
+
 def _choice(report: Report, seen: Traits) -> tuple[str, str]:
     """The way to recommend, and the reason in a sentence that the report's own numbers carry."""
+    blocked = blocking_libraries(report)
+    if not seen.has_cuda and blocked:
+        return "library", f"No sources to translate, but these have no drop-in for ROCm and are replaced first: {_titles(blocked)}."
     if not seen.has_cuda:
         return "run-as-is", "Nothing has to be translated: what is left are dependencies, images, settings and the checks of the runbook."
     if report.already_ported:

@@ -6,9 +6,11 @@ import fnmatch
 
 import msgspec
 
-from porter.model import Action, Report
+from porter.model import Action, Report, Severity
 
 MATRIX_FEATURES = frozenset({"tensor cores", "asynchronous copies", "clusters"})
+REPLACED = ("replacement-with-changes", "no-equivalent")
+DAYS = 16.0  # likely hours from which replacing a library is a way to port of its own
 TESTED_KINDS = frozenset({"python", "cuda", "cxx"})
 WORDS = {  # trait -> globs on the ids of rules that hit, in findings and insights
     "torch": ("torch", "torch-*", "pytorch-*", "ngc-pytorch-image", "cuda-extension*"),
@@ -65,3 +67,18 @@ def traits(report: Report) -> Traits:
 def redesign_hours(report: Report) -> float:
     """Likely hours of the findings that ask for another design."""
     return sum(finding.effort_hours.likely for finding in report.findings if finding.action is Action.REDESIGN)
+
+
+def blocking_libraries(report: Report) -> list[tuple[str, str]]:
+    """CUDA-only libraries that have no drop-in for ROCm and cost days to replace, each with what takes its place; the most expensive first."""
+    cost: dict[str, float] = {}
+    for finding in report.findings:
+        status = finding.replacement.status if finding.replacement else "no-equivalent"
+        if finding.severity >= Severity.MAJOR and finding.category == "cuda-only-library" and status in REPLACED:
+            cost[finding.rule] = cost.get(finding.rule, 0.0) + finding.effort_hours.likely
+    cost = {rule: hours for rule, hours in cost.items() if hours >= DAYS}
+    out = []
+    for rule_id in sorted(cost, key=lambda name: (-cost[name], name)):
+        rule = report.rules[rule_id]
+        out.append((rule.title, rule.replacement.name if rule.replacement else "no known replacement"))
+    return out
