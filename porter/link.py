@@ -41,19 +41,7 @@ class Index:
         self.flags: dict[str, list[str]] = defaultdict(list)
         self._by_base: dict[str, list[str]] = defaultdict(list)
         self._launches: dict[str, list[tuple[str, Launch]]] = defaultdict(list)
-        for path, one in self.files.items():
-            self._by_base[posixpath.basename(path)].append(path)
-            for macro in one.macros:
-                self.macros[macro.name].append((path, macro))
-            for constant in one.constants:
-                self.constants[constant.name].append((path, constant))
-            for kind in one.types:
-                self.types[kind.name].append((path, kind))
-            for launch in one.launches:
-                self._launches[launch.kernel.rpartition("::")[2]].append((path, launch))
-            for flag in one.flags:
-                if flag.live is not Live.NO:
-                    self.flags[flag.name].append(flag.text)
+        self._gather()
         self.specifiers = {name: text for name, found in self.macros.items() if (text := _specifies(found))}
         for path, one in self.files.items():
             for function in one.functions:
@@ -72,6 +60,22 @@ class Index:
             for name, found in self.macros.items()
         }
         self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)
+
+    def _gather(self) -> None:
+        """Sort what the files tell by name; functions come later, for macros say where they run."""
+        for path, one in self.files.items():
+            self._by_base[posixpath.basename(path)].append(path)
+            for macro in one.macros:
+                self.macros[macro.name].append((path, macro))
+            for constant in one.constants:
+                self.constants[constant.name].append((path, constant))
+            for kind in one.types:
+                self.types[kind.name].append((path, kind))
+            for launch in one.launches:
+                self._launches[launch.kernel.rpartition("::")[2]].append((path, launch))
+            for flag in one.flags:
+                if flag.live is not Live.NO:
+                    self.flags[flag.name].append(flag.text)
 
     def _placed(self, function: FunctionDef) -> FunctionDef:
         """A function on the side that the macros before its name put it on: RAFT_KERNEL, DI and the like."""
