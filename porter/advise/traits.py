@@ -70,7 +70,7 @@ def redesign_hours(report: Report) -> float:
 
 
 def blocking_libraries(report: Report) -> list[tuple[str, str]]:
-    """CUDA-only libraries that have no drop-in for ROCm and cost days to replace, each with what takes its place; the most expensive first."""
+    """CUDA-only libraries without a drop-in for ROCm that cost days to replace, each with what takes its place; the dearest first."""
     cost: dict[str, float] = {}
     for finding in report.findings:
         status = finding.replacement.status if finding.replacement else "no-equivalent"
