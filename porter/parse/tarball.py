@@ -22,10 +22,15 @@ class _Unpacker(Protocol):
     """What bz2 and lzma decompressors have in common."""
 
     @property
-    def eof(self) -> bool: ...
+    def eof(self) -> bool:
+        """Whether the end of the stream was reached."""
+
     @property
-    def needs_input(self) -> bool: ...
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+    def needs_input(self) -> bool:
+        """Whether the next call must bring packed bytes."""
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """At most ``max_length`` unpacked bytes."""
 
 
 class _Gzip:
@@ -36,13 +41,16 @@ class _Gzip:
 
     @property
     def eof(self) -> bool:
+        """Whether the end of the stream was reached."""
         return self._stream.eof
 
     @property
     def needs_input(self) -> bool:
+        """Whether no packed bytes wait inside."""
         return not self._stream.unconsumed_tail
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """At most ``max_length`` unpacked bytes; raises zlib.error."""
         return self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
 
 
