@@ -61,9 +61,9 @@ def test_an_operand_that_a_macro_writes() -> None:
     ],
 )
 def test_macros_that_grow_without_end_are_cut(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     found = ptx_asm.statements(text.encode())
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert len(found) <= 1
 
 
