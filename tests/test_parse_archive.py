@@ -6,6 +6,7 @@ import io
 import tarfile
 import zipfile
 import zlib
+from functools import cache
 
 import pytest
 from test_parse_binary import elf
@@ -39,8 +40,13 @@ def seen(data: bytes) -> tuple[archive.Contents, dict[str, bytes]]:
     return archive.look(data, lambda name: name.endswith(".so"), got.__setitem__), got
 
 
+@cache
+def matcher() -> Matcher:
+    return Matcher(load())
+
+
 def messages(path: str, data: bytes) -> dict[str, str]:
-    hits = data_hits(binary.parse(SourceFile(path, "binary", data)), Matcher(load()))
+    hits = data_hits(binary.parse(SourceFile(path, "binary", data)), matcher())
     return {hit.rule: hit.message for hit in hits if hit.live is not Live.NO}
 
 
