@@ -179,7 +179,7 @@ def _suppression(report: Report, finding: Finding) -> dict[str, Any]:
     """A suppressed finding in short: where it stands, which mark or setting took it out, and the reason given."""
     why = report.suppressions.get(finding.fingerprint) or Suppression("inSource", finding.path, finding.line)
     place = {"rule": finding.rule, "path": finding.path, "line": finding.line, "fingerprint": finding.fingerprint}
-    words = {"category": finding.category, "severity": str(finding.severity), "confidence": str(finding.confidence)}
+    words: dict[str, Any] = {"category": finding.category, "severity": str(finding.severity), "confidence": str(finding.confidence)}
     words |= {"message": finding.message, "targets": list(finding.targets)}
     return place | {"kind": why.kind, "mark_line": why.line, "reason": why.reason} | words
 
