@@ -1,0 +1,73 @@
+"""--changed-since: only what differs from a revision is looked at, the rest still gives context, and git runs nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import need_tool
+
+from porter.cli import main
+
+KERNEL = "__global__ void k(int* p) { p[0] = __shfl_down_sync(0xffffffffu, p[0], 16); }\n"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    root = tmp_path / "repo"
+    (root / "sub").mkdir(parents=True)
+    for name in ("a.cu", "b.cu", "sub/c.cu"):
+        (root / name).write_text(KERNEL)
+    (root / "requirements.txt").write_text("cupy-cuda12x\n")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"]):
+        git = [need_tool("git"), "-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.autocrlf=false"]
+        subprocess.run([*git, *words], cwd=root, check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"})
+    return root
+
+
+def scan(root: Path, *words: str) -> dict[str, object]:
+    run = CliRunner().invoke(main, ["scan", str(root), "--no-cache", "--jobs", "0", "--format", "json", "--changed-since", "HEAD", *words])
+    assert run.exit_code == 0, run.output
+    report: dict[str, object] = json.loads(run.output)
+    return report
+
+
+def paths(report: dict[str, object], key: str = "findings") -> set[str]:
+    return {one["path"] for one in report[key]}  # type: ignore[index, attr-defined]
+
+
+def test_only_changed_and_new_files_are_looked_at_and_the_report_says_so(checkout: Path) -> None:
+    settings = checkout / ".git" / "config"
+    settings.write_text(settings.read_text() + "[core]\n\tfsmonitor = touch fsmonitor\n[diff]\n\texternal = touch textconv\n")
+    (checkout / "b.cu").write_text("// changed\n" + KERNEL)
+    (checkout / "sub" / "new.cu").write_text(KERNEL)
+    report = scan(checkout)
+    assert paths(report) == {"b.cu", "sub/new.cu"} == paths(report, "files")
+    scope = report["scope"]
+    assert isinstance(scope, dict) and (scope["revision"], scope["changed"], scope["unchanged"]) == ("HEAD", 2, 3)
+    assert any("only the 2 files" in problem["what"] for problem in report["problems"])  # type: ignore[attr-defined]
+    assert paths(scan(checkout / "sub")) == {"new.cu"}
+    assert not (checkout / "fsmonitor").exists() and not (checkout / "textconv").exists()
+
+
+def test_other_files_still_give_context(checkout: Path) -> None:
+    (checkout / "w.h").write_text("#define STEP 16\n")
+    subprocess.run(["git", "add", "-A"], cwd=checkout, check=True)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "y"], cwd=checkout, check=True)
+    (checkout / "b.cu").write_text('#include "w.h"\n' + KERNEL.replace("16", "STEP"))
+    alone = {(f["path"], f["rule"]) for f in scan(checkout)["findings"]}  # type: ignore[attr-defined]
+    run = CliRunner().invoke(main, ["scan", str(checkout), "--no-cache", "--jobs", "0", "--format", "json"])
+    whole = {(f["path"], f["rule"]) for f in json.loads(run.output)["findings"] if f["path"] == "b.cu"}
+    assert alone == whole != set()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["--changed-since", "nowhere"], "nowhere"), (["--changed-since", "HEAD", "--baseline", "HEAD"], "together")]
+)
+def test_what_cannot_be_is_refused(checkout: Path, words: list[str], said: str) -> None:
+    run = CliRunner().invoke(main, ["scan", str(checkout), "--no-cache", "--format", "json", *words])
+    assert run.exit_code == 2 and said in run.output
