@@ -173,7 +173,7 @@ def test_no_scheduler_is_one_clear_line(tmp_path: Path, repository: Path) -> Non
 
 
 def test_a_killed_worker_and_a_stopped_run_lose_nothing() -> None:
-    pytest.importorskip("distributed", reason="needs Dask: pip install 'porter[dask]'")
+    pytest.importorskip("distributed", reason="needs Dask: pip install 'rocm-porter[dask]'")
     done = subprocess.run([sys.executable, str(BENCHMARK), "--repositories", "3"], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("same bytes") == 3

@@ -55,7 +55,7 @@ def _client(scheduler: str) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
-        raise ToolError("--scheduler needs Dask", "pip install 'porter[dask]'") from error
+        raise ToolError("--scheduler needs Dask", "pip install 'rocm-porter[dask]'") from error
     if "://" not in scheduler:
         raise ConfigError(f"--scheduler {scheduler}: not an address", "such as tcp://host:8786")
     try:
