@@ -1,0 +1,82 @@
+"""Faults around a scan: files that change or go, signals, no file handles, two scans with one output; no half report, no traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from porter.config import Config
+from porter.discover import Entry
+from porter.examine import Auditor
+from porter.rules import RuleSet
+
+KERNEL = b"#include <nvshmem.h>\n__global__ void k(int* p) { p[0] = __shfl_down_sync(0xffffffffu, p[0], 16); }\n"
+
+
+def porter(*words: str, **options: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "porter", *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, **options)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    root = tmp_path / "repo"
+    root.mkdir()
+    for number in range(30):
+        (root / f"f{number}.cu").write_bytes(KERNEL * 20)
+    return root
+
+
+def test_a_file_that_goes_or_changes_between_the_passes(ruleset: RuleSet, tmp_path: Path) -> None:
+    auditor = Auditor(Config(cache_dir="x"), ruleset, tmp_path)
+    entry = Entry("a.cu", "cuda", len(KERNEL))
+    (tmp_path / "a.cu").write_bytes(KERNEL)
+    before = auditor.survey(entry)
+    (tmp_path / "a.cu").write_bytes(b"int x;\n")
+    changed = auditor.examine(entry)
+    assert changed.digest != before.digest and changed.hits == () and changed.lines == 1
+    auditor.survey(entry)
+    (tmp_path / "a.cu").unlink()
+    assert "gone" in auditor.examine(entry).problems[0].what
+
+
+def test_two_scans_with_one_output_leave_one_whole_report(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.json"
+    runs = [porter("scan", str(tree), "-q", "--jobs", "1", "--no-cache", "--output", str(out)) for _ in range(2)]
+    assert [(run.communicate(timeout=100)[1], run.returncode) for run in runs] == [(b"", 0)] * 2
+    assert json.loads(out.read_text())["summary"]["cuda_files"] == 30
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json", "repo"]
+
+
+def test_termination_leaves_neither_a_report_nor_workers(tree: Path, tmp_path: Path) -> None:
+    run = porter("scan", str(tree), "-q", "--jobs", "2", "--no-cache", "--output", str(tmp_path / "r.json"), start_new_session=True)
+    time.sleep(0.6)
+    run.send_signal(signal.SIGTERM)
+    run.communicate(timeout=30)
+    assert sorted(path.name for path in tmp_path.iterdir()) in (["repo"], ["r.json", "repo"])
+    until = time.monotonic() + 10
+    while subprocess.run(["pgrep", "-s", str(run.pid)], capture_output=True, check=False).stdout and time.monotonic() < until:
+        time.sleep(0.1)
+    assert time.monotonic() < until, "a worker outlived a terminated scan"
+
+
+def test_without_file_handles_there_is_one_line_or_a_whole_report(tree: Path, tmp_path: Path) -> None:
+    for handles in (8, 20):
+        limit = lambda handles=handles: resource.setrlimit(resource.RLIMIT_NOFILE, (handles, handles))  # noqa: E731
+        run = porter("scan", str(tree), "-q", "--jobs", "2", "--no-cache", "--output", str(tmp_path / "r.json"), preexec_fn=limit)
+        errors = run.communicate(timeout=100)[1]
+        assert b"Traceback" not in errors, errors.decode()[-800:]
+        if run.returncode == 0:
+            report = json.loads((tmp_path / "r.json").read_text())
+            assert report["findings"] or not report["summary"]["complete"]  # what was not read is named
+            (tmp_path / "r.json").unlink()
+        else:
+            assert errors.count(b"\n") <= 2 and not (tmp_path / "r.json").exists()
+    assert os.listdir(tree)  # noqa: PTH208
