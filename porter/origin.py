@@ -73,6 +73,7 @@ KNOWN_LIBRARIES = frozenset(
 AMD_FOLDERS = frozenset(["hip", "rocm", "amd", "amdgpu", "hipified"])
 SOURCE_FOLDERS = frozenset(["src", "python", "python-package", "python_package", "lib", "source"])
 AMD_WORD = re.compile(r"(?:^|[^a-z0-9])(?:hip|rocm|amd|amdgpu|rocmlir|aiter)(?:[^a-z0-9]|$)|(?:^|[^a-z])rocm[0-9]")
+BUILD_NAME = re.compile(r"(^|/)((gnu)?makefile|dockerfile|containerfile)[^/]*$")  # makefile.hip is no kernel
 CUDA_WORD = re.compile(r"(?<![a-z0-9])(cuda|nvidia|cu)(?![a-z])[0-9]*")
 GENERATED_HEAD = re.compile(
     rb"(?i)@generated|auto-?generated|automatically generated|generated automatically"
@@ -164,7 +165,8 @@ def _is_pair(path: str, other: str) -> bool:
 def _neutral(path: str) -> str:
     """A path with its vendor words taken out, so that both versions of a file give the same text; kinds stay apart."""
     lower = path.lower()
-    is_kernel = lower.endswith((".cu", ".cuh", ".hip", ".hip.cpp", ".cu.hip", ".hip.h", ".hip.hpp", ".prehip"))
+    is_build = bool(BUILD_NAME.search(lower))
+    is_kernel = not is_build and lower.endswith((".cu", ".cuh", ".hip", ".hip.cpp", ".cu.hip", ".hip.h", ".hip.hpp", ".prehip"))
     lower = re.sub(r"(\.(hip|cuh?|prehip))+(\.(cpp|h|hpp))?$", "", lower) if is_kernel else lower
     lower = re.sub(r"(?<![a-z0-9])(cuda|nvidia|nv|hip|rocm|amd|amdgpu)(?![a-z])(?:[0-9.]+(?=[-_./]|$))?", "", lower)
     return ("kernel:" if is_kernel else "") + re.sub(r"[-_./]+", "/", lower).strip("/")

@@ -11,13 +11,15 @@ from porter.examine import Examined
 from porter.hipify import api
 from porter.link import Index
 from porter.model import AMD_SIGNS_OF_A_PORT, Live, Origin, Related, Severity
+from porter.origin import is_amd_name
 from porter.rules import RuleSet
 
 CODE_KINDS = frozenset({"cuda", "cxx"})
 NVIDIA_FOLDER = re.compile(r"(\A|/)nvidia/")
 SIDE_KINDS = frozenset({"cuda", "cxx", "requirements", "docker"})
+NAMED_KINDS = frozenset({"make", "cmake"})  # these count where their own name says AMD: a folder called hip holds a Makefile anyway
 BUILD_FILE = re.compile(
-    r"(?i)(\A|/)(setup\.py|CMakeLists\.txt|[^/]*\.cmake|meson\.build|Makefile|pyproject\.toml|[^/]*builder[^/]*\.py|build[^/]*\.py)\Z"
+    r"(?i)(\A|/)(setup\.py|CMakeLists\.txt|[^/]*\.cmake|meson\.build|Makefile([._-](hip|rocm|amd)[^/]*)?|pyproject\.toml|[^/]*builder[^/]*\.py|build[^/]*\.py)\Z"
     r"|(requirements|dockerfile|containerfile)[^/]*rocm|rocm[^/]*\.(txt|in|dockerfile)\Z|requirements/rocm"
 )
 
@@ -27,8 +29,13 @@ BUILD_SIGN = re.compile(r"(?i)rocm_home|rocm_path|hip_path|hipcc|^-D\w*(HIP|ROCM
 
 def signs_of_amd(own: Iterable[Examined], examined: Iterable[Examined]) -> tuple[Related, ...]:
     """Every place in own code that knows AMD, and every AMD-side source, requirement or container file."""
-    sides = [Related(one.path, 1, "AMD-side file") for one in examined if one.origin is Origin.AMD and one.kind in SIDE_KINDS]
+    amd = [one for one in examined if one.origin is Origin.AMD]
+    sides = [Related(one.path, 1, "AMD-side file") for one in amd if one.kind in SIDE_KINDS or _is_build_for_amd(one)]
     return tuple(sorted([sign for one in own for sign in one.amd_signs] + sides))
+
+
+def _is_build_for_amd(one: Examined) -> bool:
+    return one.kind in NAMED_KINDS and is_amd_name(one.path)
 
 
 def builds_for_amd(signs: tuple[Related, ...]) -> bool:

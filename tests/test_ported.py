@@ -82,3 +82,23 @@ def test_doubtful_guards_are_minor_where_the_amd_build_runs(tmp_path: Path) -> N
         (tmp_path / name).write_text(text)
     found = [f for f in audit(tmp_path, Config(jobs=1)).findings if f.path == "csrc/view.h"]
     assert [(f.rule, f.severity) for f in found] == [("cuda-arch-device-pass", Severity.MINOR)]
+
+
+def test_a_makefile_for_hip_beside_the_makefile_is_a_build_for_amd(tmp_path: Path) -> None:
+    """As GPUMD does it: src/makefile and src/makefile.hip, and guards in the sources."""
+    guard = "#ifdef USE_HIP\n#include <hip/hip_runtime.h>\n#else\n#include <cuda_runtime.h>\n#endif\n"
+    files = {
+        "src/makefile": "CC = nvcc\nall:\n\tnvcc -O3 -arch=sm_80 a.cu -o a\n",
+        "src/a.cuh": guard,
+        "src/b.cuh": guard,
+        "src/c.cuh": guard,
+    }
+    (tmp_path / "src").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert not audit(tmp_path, Config(jobs=1)).already_ported
+    (tmp_path / "src/makefile.hip").write_text("CC = hipcc\nall:\n\thipcc -O3 --offload-arch=gfx90a -DUSE_HIP a.cu -o a\n")
+    report = audit(tmp_path, Config(jobs=1))
+    assert report.already_ported
+    assert not [f for f in report.findings if f.path == "src/makefile"]
+    assert [f.rule for f in report.insights if f.path == "src/makefile"]
