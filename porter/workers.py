@@ -8,27 +8,21 @@ the parent: the file that kills or hangs it is known, tried once more, and then 
 from __future__ import annotations
 
 import contextlib
-import gc
 import multiprocessing
 import os
-import resource
 import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from typing import Any, NamedTuple
 
 from porter.limits import patience_for
+from porter.worker_life import serve
 
 CHUNK_BYTES = 400_000
 CHUNK_FILES = 64
 LOOK_SECONDS = 0.5  # between two looks whether a worker hangs
-PARENT_SECONDS = 1.0  # between two looks whether the parent still lives
-SEND_SECONDS = 0.2  # results are kept this long, to be sent together
-GC_THRESHOLDS = (200_000, 20, 20)
-MEMORY_BYTES = 6 * 2**30
 TRIES = 2
 
 
@@ -213,7 +207,7 @@ class _Worker:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             arguments = (theirs, self._seat, os.getpid(), make, args, list(told))
-            self.process = context.Process(target=_serve, args=arguments, daemon=True)
+            self.process = context.Process(target=serve, args=arguments, daemon=True)
             self.process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -263,56 +257,3 @@ def _context() -> Any:
     """Fork where it exists: workers then share the rules' memory; spawn elsewhere."""
     methods = multiprocessing.get_all_start_methods()
     return multiprocessing.get_context("fork" if "fork" in methods else "spawn")
-
-
-def _serve(
-    pipe: Connection, seat: Any, parent: int, make: Callable[..., Any], args: tuple[Any, ...], told: list[tuple[str, tuple[Any, ...]]]
-) -> None:
-    """The life of a worker: set up, then bundles and calls as they come, until the parent is gone."""
-    _settle(parent)
-    made = make(*args)
-    for method, given in told:
-        getattr(made, method)(*given)
-    gc.freeze()  # the rules live as long as the worker; what a file leaves behind is seldom a cycle
-    gc.set_threshold(*GC_THRESHOLDS)
-    while True:
-        try:
-            method, given = pipe.recv()
-        except (EOFError, OSError):
-            os._exit(0)
-        if isinstance(given, tuple):
-            getattr(made, method)(*given)
-        else:
-            _work(pipe, seat, getattr(made, method), given)
-
-
-def _work(pipe: Connection, seat: Any, function: Callable[[Any], Any], bundle: list[Any]) -> None:
-    held: list[Any] = []
-    sent = time.monotonic()
-    for number, task in enumerate(bundle, 1):
-        seat[1] = time.monotonic()
-        seat[0] = number
-        held.append(function(task))
-        if time.monotonic() - sent > SEND_SECONDS:
-            pipe.send(held)
-            held, sent = [], time.monotonic()
-    if held:
-        pipe.send(held)
-
-
-def _settle(parent: int) -> None:
-    """Ctrl-C is the parent's business, memory has a limit, and a worker ends with the process that started it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    with contextlib.suppress(ValueError, OSError):
-        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if hard < 0 else min(MEMORY_BYTES, hard), hard))
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
-
-
-def _leave_with(parent: int) -> None:
-    """End this worker when the process that started it is gone, killed or terminated: nobody else would."""
-    while os.getppid() == parent:
-        time.sleep(PARENT_SECONDS)
-    os._exit(1)
