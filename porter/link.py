@@ -19,11 +19,13 @@ from porter.parse.ptx_asm import is_spelling
 from porter.parse.type_names import TypeName
 from porter.survey import Constant, FunctionDef, Macro, Survey, side_of, survey
 from porter.survey_launches import Launch
+from porter.survey_sums import Sum
 
 __all__ = ["Constant", "FunctionDef", "Index", "Launch", "Macro", "Survey", "link", "survey"]
 
 MAX_REACH = 2000  # files that one file's includes are followed to
 SHIM_KINDS = frozenset({"call", "identifier", "type"})
+COLLECTIVE = frozenset({"warp shuffles", "warp votes"})  # features of functions that speak to other lanes
 MAX_DEPTH = 16  # names that a constant's value is followed through
 
 
@@ -41,12 +43,18 @@ class Index:
         self.flags: dict[str, list[str]] = defaultdict(list)
         self._by_base: dict[str, list[str]] = defaultdict(list)
         self._launches: dict[str, list[tuple[str, Launch]]] = defaultdict(list)
+        self.sums: dict[str, list[tuple[str, Sum]]] = defaultdict(list)
         self._gather()
         self.specifiers = {name: text for name, found in self.macros.items() if (text := _specifies(found))}
         for path, one in self.files.items():
             for function in one.functions:
                 self.functions[function.name].append((path, self._placed(function)))
         self.wrappers = {name for name, found in self.functions.items() if any(function.wraps for _, function in found)}
+        self.collectives = {
+            name
+            for name, found in self.functions.items()
+            if any(f.side in ("device", "both") and not COLLECTIVE.isdisjoint(f.features) and f.live is not Live.NO for _, f in found)
+        }
         self.asm_words = {name for name, found in self.macros.items() if any(m.params is None and is_spelling(m.text) for _, m in found)}
         self._widths: dict[str, list[tuple[str, int]]] | None = None
         self._reach: dict[str, tuple[str, ...]] = {}
@@ -73,6 +81,8 @@ class Index:
                 self.types[kind.name].append((path, kind))
             for launch in one.launches:
                 self._launches[launch.kernel.rpartition("::")[2]].append((path, launch))
+            for added in one.sums:
+                self.sums[added.kernel].append((path, added))
             for flag in one.flags:
                 if flag.live is not Live.NO:
                     self.flags[flag.name].append(flag.text)
@@ -158,6 +168,11 @@ class Index:
         for place in self._nearest([path for path, _ in found], from_path):
             return next(f for path, f in found if path == place)
         return found[0][1] if len(found) == 1 else None
+
+    def is_collective(self, name: str, from_path: str) -> bool:
+        """True where a file means by a name a device function of another file that shuffles or votes, itself or by what it calls."""
+        held = self.function(name, from_path) if name in self.collectives else None
+        return held is not None and not COLLECTIVE.isdisjoint(held.features)
 
     def uses_of_width(self, name: str, path: str) -> tuple[tuple[str, int], ...]:
         """Path and line of what other files make of a constant for the width of a warp that this one defines."""

@@ -16,10 +16,14 @@ from porter.parse.guards import SourceGuards
 from porter.parse.type_names import TypeName, type_names
 from porter.parse.warp_wrappers import wrapped
 from porter.survey_launches import Launch, launched
+from porter.survey_sums import Sum, sums
 
 CXX_KINDS = ("cuda", "cxx")
 MAX_ENTRIES = 20_000  # of each sort a file may give
 MAX_RETURN = 120  # bytes of a function's body that may be a mere constant
+MAX_RETURNS = 500  # the same with one return for each build
+MAX_CHILDREN = 16  # statements of such a body
+_BRANCHES = frozenset({"preproc_if", "preproc_ifdef", "preproc_elif", "preproc_else"})
 _UNSAFE_ATOMICS = "-munsafe-fp-atomics"
 _FLAG = re.compile(r"-D\s*([A-Za-z_]\w*)(?:=(.*))?\Z")
 _NAME = re.compile(r"[A-Za-z_][\w:]*")
@@ -99,6 +103,7 @@ class Survey(msgspec.Struct, frozen=True):
     types: tuple[TypeName, ...] = ()
     widths: tuple[tuple[str, int], ...] = ()  # names for the width of a warp, with the lines that use them
     votes: tuple[str, ...] = ()  # votes that the file calls, and what it asks for its lane
+    sums: tuple[Sum, ...] = ()  # floating-point additions of kernels into what they are given
     skipped_includes: tuple[str, ...] = ()  # of includes, those that the AMD build does not read
 
 
@@ -114,17 +119,19 @@ def survey(parsed: Parsed) -> Survey:
             path, kind, flags=flags, launches=launches, cmake_includes=extra.get("cmake_includes", ()), sources=extra.get("sources", ())
         )
     found = parsed.extra.get("captured")
+    functions = tuple(_functions(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else ()
     return Survey(
         path,
         kind,
         tuple(dict.fromkeys(fact.name for fact in parsed.facts if fact.kind == "include"))[:MAX_ENTRIES],
         tuple(_macro(fact, parsed.guards) for fact in parsed.facts if fact.kind == "define")[:MAX_ENTRIES],
         tuple(_constants(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
-        kernel_features.of_functions(parsed, tuple(_functions(found, parsed))[:MAX_ENTRIES]) if isinstance(found, Captured) else (),
+        kernel_features.of_functions(parsed, functions),
         tuple(launched(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
         types=tuple(type_names(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else (),
         widths=survey_widths.mentions(parsed.facts),
         votes=survey_widths.votes(parsed.facts),
+        sums=tuple(sums(parsed.facts, functions))[:MAX_ENTRIES],
         skipped_includes=_skipped_includes(parsed),
     )
 
@@ -205,7 +212,7 @@ def _functions(found: Captured, parsed: Parsed) -> Iterator[FunctionDef]:
         yield FunctionDef(
             plain_name(found.slice(named)).rpartition("::")[2], line, node.end_point[0] + 1,
             side_of(head + data[node.start_byte : body.start_byte]), _parameters(found, declarator.child_by_field_name("parameters")),
-            _parameters(found, listed), bounds, parsed.live(_line(node)), _returned(found, body),
+            _parameters(found, listed), bounds, parsed.live(_line(node)), _returned(found, body, parsed),
             marks=_marks(head + data[node.start_byte : declarator.start_byte]),
             wraps=_wrapped(parsed, body),
         )  # fmt: skip
@@ -220,12 +227,23 @@ def _marks(head: bytes) -> tuple[str, ...]:
     return tuple(word.decode() for word in _MARK.findall(head)[:4])
 
 
-def _returned(found: Captured, body: Any) -> str:
-    """The text of what a body returns, where it is a single short return."""
-    if body.end_byte - body.start_byte > MAX_RETURN or body.named_child_count != 1 or body.named_children[0].type != "return_statement":
+def _returned(found: Captured, body: Any, parsed: Parsed) -> str:
+    """The text of what a body returns, where it is a short return and nothing else; of two, for two builds, a choice between them."""
+    if body.end_byte - body.start_byte > MAX_RETURNS:
         return ""
-    value = body.named_children[0].named_children
-    return text_of(found.slice(value[0])) if len(value) == 1 else ""
+    pending, texts = list(body.named_children[:MAX_CHILDREN]), []
+    while pending:
+        node = pending.pop()
+        if node.type in _BRANCHES:
+            pending += [child for child in node.named_children[:MAX_CHILDREN] if child.type in (*_BRANCHES, "return_statement")]
+        elif node.type == "return_statement" and len(node.named_children) == 1 and parsed.live(_line(node)) is not Live.NO:
+            texts.append(text_of(found.slice(node.named_children[0])))
+        elif node.type not in ("comment", "return_statement"):
+            return ""
+    texts = sorted(set(texts))
+    if len(texts) == 2 and all(text.isdecimal() for text in texts):
+        return f"true ? {texts[0]} : {texts[1]}"
+    return texts[0] if len(texts) == 1 and body.end_byte - body.start_byte <= MAX_RETURN else ""
 
 
 def _function_declarator(node: Any) -> Any:

@@ -6,7 +6,7 @@ import pytest
 
 from porter import link
 from porter.config import Config
-from porter.detectors import warp_constants
+from porter.detectors import sync_warp, warp_constants, warp_lanes
 from porter.flow.launches import launches_of
 from porter.flow.program import Program, program_of
 from porter.flow.values import HARDWARE, WARP, Value
@@ -145,3 +145,63 @@ def test_functions_that_no_build_for_amd_reads_answer_for_nobody() -> None:
     index, _ = index_of({"w.cuh": text, "k.cu": '#include "w.cuh"\n'})
     found = index.function("width", "k.cu")
     assert found is not None and found.returns == "64" and found.live is not Live.NO
+
+
+WIDTHS = (
+    "#define WIDTH 32\n__device__ constexpr int wide() {\n#ifdef __GFX9__\n  return 64;\n#else\n  return 32;\n#endif\n}\n"
+    "__device__ int other(bool x) {\n  if (x) return 64;\n  return 32;\n}\n"
+)
+
+
+def test_a_width_that_a_function_of_another_file_finds_out_in_branches_is_the_devices() -> None:
+    body = '#include "w.cuh"\n__global__ void k(int* p) {\n  int n = wide();\n  int m = other(p[0]);\n  p[0] = n + m + warpSize;\n}\n'
+    of = program("k.cu", {"w.cuh": WIDTHS, "k.cu": body})
+    assert (value(of, "k", "n").kind, value(of, "k", "n").as_width) == ("hw", HARDWARE)
+    assert value(of, "k", "m").kind == "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("Pow2<WIDTH>::mod", "lane"), ("my::Pow2<32>::div", "warp"), ("Pow2<8>::mod", "sub"), ("std::mod", "other")]
+)
+def test_classes_that_divide_by_what_they_are_given(text: str, kind: str) -> None:
+    of = program(
+        "k.cu",
+        {"w.cuh": WIDTHS, "k.cu": f'#include "w.cuh"\n__global__ void k(int* p) {{\n  int n = {text}(threadIdx.x);\n  p[n] = 32;\n}}\n'},
+    )
+    assert value(of, "k", "n").kind == kind
+
+
+ROWS = (
+    "template <int {0}>\n__global__ void rows(float* p, long n) {{\n"
+    "  long r = blockIdx.x * blockDim.y + threadIdx.y;\n  if (r >= n) return;\n"
+    "  p[r] = __shfl_xor_sync(0xffffffff, p[threadIdx.x], 1, {0});\n}}\n"
+)
+
+
+@pytest.mark.parametrize(("name", "found"), [("warp_size", 0), ("columns", 1)])
+def test_rows_as_wide_as_the_device_leave_as_whole_waves(name: str, found: int) -> None:
+    index, parsed = index_of({"k.cu": ROWS.format(name)})
+    hits = [hit.rule for hit in sync_warp.detect(parsed["k.cu"], index, Config())]
+    assert hits.count("early-exit-before-collective") == found
+
+
+def test_a_loop_over_lanes_beside_matrix_instructions_places_no_fragment() -> None:
+    body = "  cute::gemm(p);\n  int lane = cutlass::canonical_lane_idx();\n  for (int i = lane; i < n; i += 32) p[i] = 0;\n"
+    index, parsed = index_of({"k.cu": f"__global__ void k(float* p, int n) {{\n{body}}}\n"})
+    assert "matrix-fragment-lanes-32" not in [hit.rule for hit in warp_lanes.detect(parsed["k.cu"], index, Config())]
+    placed = body.replace("int i = lane", "int i = threadIdx.x % 32")
+    index, parsed = index_of({"k.cu": f"__global__ void k(float* p, int n) {{\n{placed}}}\n"})
+    assert "matrix-fragment-lanes-32" in [hit.rule for hit in warp_lanes.detect(parsed["k.cu"], index, Config())]
+
+
+def test_a_width_of_64_lists_the_files_that_count_with_it() -> None:
+    header = "#ifdef USE_ROCM\n#define WARP_SIZE 64\n#else\n#define WARP_SIZE 32\n#endif\n"
+    host = '#include "w.h"\nint blocks(int n) {\n  return n / WARP_SIZE;\n}\n'
+    index, parsed = index_of({"w.h": header, "host.cu": host})
+    (hit,) = [
+        hit
+        for hit in warp_constants.detect(parsed["w.h"], index, Config(targets=("gfx942", "gfx1100")))
+        if hit.rule == "warp-size-constant-64"
+    ]
+    assert (hit.span.line, hit.targets) == (2, ("gfx1100",))
+    assert [(place.path, place.line) for place in hit.related] == [("host.cu", 3)]

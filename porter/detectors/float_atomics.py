@@ -27,14 +27,12 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     """Hits of narrow-float-atomic, of unsafe-atomic-on-managed-memory, and of float-atomic-on-mi200, one a file."""
-    if b"tomicAdd" not in parsed.file.data or parsed.tree is None:
+    if parsed.tree is None or not any(word in parsed.file.data for word in (b"tomicAdd", b"MallocManaged")):
         return []
+    is_unsafe = bool(getattr(index, "flags", {}).get(UNSAFE_FLAG))
     sums = list(_sums(parsed))
     narrow = list(_narrow(parsed, index))
-    if not sums:
-        return narrow
-    is_unsafe = bool(getattr(index, "flags", {}).get(UNSAFE_FLAG))
-    found = list(_on_managed_memory(parsed, [one for one in sums if is_unsafe or one[0].name == UNSAFE]))
+    found = list(_on_managed_memory(parsed, _summed(parsed, index, sums, is_unsafe)))
     safe = [one for one in sums if one[0].name != UNSAFE]
     if is_unsafe or not safe:
         return [*narrow, *found]
@@ -98,20 +96,42 @@ def _listed(function: Any) -> list[tuple[str, str]]:
     return out
 
 
-def _on_managed_memory(parsed: Parsed, sums: list[tuple[Fact, str, Any]]) -> Iterator[Hit]:
-    """Managed pointers that a launch hands to a kernel which sums into them."""
-    summed = {(places.name_of(parsed, function), _place(function, name)): fact for fact, name, function in sums}
+def _summed(parsed: Parsed, index: Any, sums: list[tuple[Fact, str, Any]], is_unsafe: bool) -> dict[tuple[str, int], tuple[str, int]]:
+    """Where kernels add to a parameter by one instruction, by kernel and place: those of the file, else those of included ones."""
+    path = parsed.file.path
+    around = index.reach(path) if hasattr(index, "reach") else ()
+    found = {
+        (added.kernel, added.place): (place, added.line)
+        for kernel in {fact.name.rpartition("::")[2] for fact in parsed.facts if fact.kind == "launch"}
+        for place, added in getattr(index, "sums", {}).get(kernel, ())
+        if (is_unsafe or added.unsafe) and place != path and (place in around or _is_only(index, kernel))
+    }
+    own = [one for one in sums if is_unsafe or one[0].name == UNSAFE]
+    return found | {(places.name_of(parsed, function), _place(function, name)): (path, fact.span.line) for fact, name, function in own}
+
+
+def _is_only(index: Any, kernel: str) -> bool:
+    """Whether the repository has one kernel of that name: a launch then means it, whatever header declares it."""
+    found = [one for _, one in getattr(index, "functions", {}).get(kernel, ()) if one.side == "kernel" and one.live is not Live.NO]
+    return len(found) == 1
+
+
+def _on_managed_memory(parsed: Parsed, summed: dict[tuple[str, int], tuple[str, int]]) -> Iterator[Hit]:
+    """Managed pointers that a launch hands to a kernel which sums into them, and that nothing makes coarse-grained."""
+    if not summed:
+        return
+    advised = {name for fact in parsed.facts if fact.kind == "call" and fact.name.endswith("MemAdvise") for name in fact.args[:1]}
     launches = [fact for fact in parsed.facts if fact.kind == "launch" and fact.live is not Live.NO]
     for fact in parsed.facts:
         if fact.kind != "call" or fact.name.rpartition("::")[2] not in MANAGED or not fact.args:
             continue
         names = NAME.findall(re.sub(r"\([^()]*\*\s*\)", "", fact.args[0]))
-        for launch in launches if names else ():
+        for launch in launches if names and names[-1] not in advised else ():
             handed = [part.strip() for part in launch.detail.get("arguments", "").split(",")]
             for place, argument in enumerate(handed):
                 add = summed.get((launch.name.rpartition("::")[2], place))
                 if argument == names[-1] and add is not None:
-                    related = (Related(parsed.file.path, add.span.line, "the atomicAdd"),)
+                    related = (Related(*add, "the atomicAdd"),)
                     message = f"{names[-1]} is managed memory, and {launch.name} adds to it with atomicAdd"
                     yield Hit("unsafe-atomic-on-managed-memory", fact.span, message, names[-1], confidence=Confidence.HIGH, related=related)
 

@@ -13,7 +13,7 @@ from porter.flow.expr import Expr, walk
 from porter.flow.program import Program, program_of
 from porter.flow.roles import survey
 from porter.flow.tails import tails
-from porter.flow.use import Uses
+from porter.flow.use import Use, Uses
 from porter.flow.values import HARDWARE, WARP
 from porter.flow.warps import fixed_uses, hardware_uses
 from porter.model import Confidence, Hit
@@ -59,7 +59,7 @@ def _early_exit(uses: Uses) -> Iterator[Hit]:
     """A full-mask collective after a return of some lanes."""
     env = uses.env
     left: Event | None = None
-    asks = bool(hardware_uses(uses)) or any(use.width == HARDWARE for use in uses.of("shuffle"))
+    asks = bool(hardware_uses(uses)) or any(use.width == HARDWARE or _by_name(env, use) for use in uses.of("shuffle"))
     rows = asks and not fixed_uses(uses)  # a row of the block is a wave, on every device
     for event in env.function.events:
         if event.kind == "return" and event.guards and not event.loops and _by_thread(env, event.guards[-1], rows):
@@ -72,6 +72,12 @@ def _early_exit(uses: Uses) -> Iterator[Hit]:
             message = f"{call.name} after lanes left {env.function.name} in line {left.line}"
             yield Hit("early-exit-before-collective", call.span, message, env.function.name, confidence=Confidence.MEDIUM)
             return
+
+
+def _by_name(env: Env, shuffle: Use) -> bool:
+    """True for a shuffle whose width has the name of a warp's and no number, such as a template parameter."""
+    width = env.value(shuffle.expr.args[-1]) if len(shuffle.expr.args) > 3 else None
+    return width is not None and width.kind == "named_width"
 
 
 def _full(env: Env, mask: Expr) -> bool:

@@ -51,8 +51,9 @@ def _definitions(program: Program, config: Config) -> Iterator[Hit]:
         if not live or not (wide or uses):
             continue
         value = Evaluator(program.unit, program).value(live[0].value)
-        if wide and any(WAVE in _numbers(program, definition) for definition in live):
-            yield _sixty_four(name, live[0], config)
+        fixed = next((definition for definition in live if WAVE in _numbers(program, definition)), None) if wide else None
+        if fixed is not None:
+            yield _sixty_four(program, name, fixed, uses, config)
         if _for_amd(program, live):
             continue
         states = {judged.get(owner, "") for owner, _ in uses}
@@ -106,12 +107,19 @@ def _numbers(program: Program, definition: Definition) -> tuple[int, ...]:
     return (value.num,) if value.kind == "const" and value.num is not None else ()
 
 
-def _sixty_four(name: str, definition: Definition, config: Config) -> Hit:
-    """A width of 64 for all of AMD: wrong on targets of 32 lanes, and worth knowing where none is asked for."""
+def _sixty_four(program: Program, name: str, definition: Definition, uses: list[tuple[int, Use]], config: Config) -> Hit:
+    """A width of 64 for all of AMD: wrong on targets of 32 lanes, and worth knowing where none is asked for.
+
+    Where the compiler's pass for the device sets it by target, the host's arithmetic still counts in 64: the uses are listed.
+    """
+    path = program.unit.parsed.file.path
     narrow = tuple(target for target in config.targets if target not in config.wave64_targets)
     message = f"{name} is 64 also on {', '.join(narrow) if narrow else 'targets of 32 lanes'}"
     sure = Confidence.HIGH if narrow else Confidence.LOW
-    return Hit("warp-size-constant-64", definition.span, message, name, confidence=sure, targets=narrow or None)
+    others = program.index.uses_of_width(name, path) if isinstance(program.index, Index) else ()
+    elsewhere = tuple(Related(place, line, f"uses {name}") for place, line in others[:MOST_PLACES])
+    places = (*related([(use, f"{use.role} from {name}") for _, use in uses], path, definition.span.line), *elsewhere)
+    return Hit("warp-size-constant-64", definition.span, message, name, confidence=sure, targets=narrow or None, related=places)
 
 
 def _fixed(

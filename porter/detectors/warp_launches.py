@@ -100,7 +100,7 @@ def _shape_hit(program: Program, kernel: str, numbers: list[int], more: Iterable
     for number in numbers:
         threads *= number
     reached = [one for found in (*table.get(kernel, ()), *more) for one in closure(program, table, found)]
-    collective = any(one.of("shuffle", "vote", "syncwarp", "matrix") for one in reached)
+    collective = any(one.of("shuffle", "vote", "syncwarp", "matrix") or _calls_collective(program, one) for one in reached)
     shape = "x".join(str(number) for number in numbers)
     if numbers[0] == WARP and threads > WARP and any(found.proven for one in reached for found in breaks_of(one)):
         return "warp-per-row-32", f"runs in blocks of {shape}: two rows share a wave of 64"
@@ -109,6 +109,12 @@ def _shape_hit(program: Program, kernel: str, numbers: list[int], more: Iterable
     if threads % WAVE and collective:
         return "block-not-multiple-of-64", f"runs in blocks of {threads} threads, no multiple of 64"
     return None
+
+
+def _calls_collective(program: Program, uses: Uses) -> bool:
+    """True for a function that calls one of another file that shuffles or votes."""
+    index, path = program.index, program.unit.parsed.file.path
+    return isinstance(index, Index) and any(not program.named(name) and index.is_collective(name, path) for name in uses.calls)
 
 
 def _launched_elsewhere(program: Program, env: Env, index: Index, targets: tuple[str, ...]) -> Iterator[Hit]:

@@ -10,6 +10,7 @@ from porter.model import Span
 
 MAX_DEPTH = 120  # deeper nesting than this is not written by people; what lies below becomes an opaque expression
 CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "bit_cast"})
+DIVIDERS = {"mod": "%", "rem": "%", "div": "/", "quot": "/"}  # methods of a class that is given what it divides by
 TYPE_CALLS = frozenset({"int", "unsigned", "uint32_t", "int32_t", "uint64_t", "int64_t", "size_t", "long", "short", "uint", "char"})
 
 
@@ -198,7 +199,20 @@ def _call(node: Any, at: Origin, depth: int) -> Expr:
         return _make(node, at, "cast", _type_text(callee, at), args)
     if len(args) == 1 and name.rpartition("::")[2] in TYPE_CALLS:
         return _make(node, at, "cast", name, args)
+    by = _divisor(callee, at, depth) if len(args) == 1 and name.rpartition("::")[2] in DIVIDERS else None
+    if by is not None:
+        return _make(node, at, "binary", DIVIDERS[name.rpartition("::")[2]], (args[0], by))
     return _make(node, at, "call", name, args, targs, shape)
+
+
+def _divisor(callee: Any, at: Origin, depth: int) -> Expr | None:
+    """The one template argument of the class whose method is called: 32 of Pow2<32>::mod; None for any other call."""
+    scope = callee.child_by_field_name("scope") if callee.type == "qualified_identifier" else None
+    while scope is not None and scope.type != "template_type":
+        callee = callee.child_by_field_name("name")  # a namespace before the class
+        scope = callee.child_by_field_name("scope") if callee is not None and callee.type == "qualified_identifier" else None
+    given = scope.child_by_field_name("arguments") if scope is not None else None
+    return build(given.named_children[0], at, depth + 1) if given is not None and given.named_child_count == 1 else None
 
 
 def _made(node: Any, at: Origin, depth: int) -> Expr:

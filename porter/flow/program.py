@@ -30,7 +30,7 @@ def program_of(parsed: Parsed, index: object = None) -> Program:
     """The environments of a file, made at the first call and kept with the parse."""
     found = parsed.extra.get("flow_program")
     if not isinstance(found, Program):
-        known = (index.specifiers, index.wrappers) if isinstance(index, Index) else ()
+        known = (index.specifiers, index.wrappers | index.collectives) if isinstance(index, Index) else ()
         found = Program(unit_of(parsed, *known), index)
         parsed.extra["flow_program"] = found
     return found

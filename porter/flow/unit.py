@@ -85,7 +85,7 @@ def _query() -> tree_sitter.Query:
 def unit_of(parsed: Parsed, specifiers: Mapping[str, str] | None = None, wrappers: Iterable[str] = ()) -> Unit:
     """The flow model of a file, made at the first call and kept with the parse.
 
-    ``specifiers`` are macros for __device__ and the like, ``wrappers`` functions of other files that call a warp builtin.
+    ``specifiers`` are macros for __device__ and the like, ``wrappers`` functions of other files that call a warp builtin or come to one.
     """
     found = parsed.extra.get("flow_unit")
     if not isinstance(found, Unit):

@@ -225,7 +225,8 @@ def _judge(uses: Uses, groups: list[list[Uses]]) -> Verdict:
     elif all_hardware:
         state = "hardware"
     else:
-        fragments = any(one.of("fragment") for group in groups for one in group)
+        placed = not fixed or any(use.role != "stride" for use in fixed)  # a plain loop over lanes places nothing in a fragment
+        fragments = placed and any(one.of("fragment") for group in groups for one in group)
         deep = any(found.use.role != "shuffle" for found in all_breaks)
         state = "broken" if deep else "matrix" if fragments else "narrow" if all_breaks else "consistent"
     unique = {id(b.use): b for b in all_breaks}
