@@ -205,3 +205,13 @@ def test_a_width_of_64_lists_the_files_that_count_with_it() -> None:
     ]
     assert (hit.span.line, hit.targets) == (2, ("gfx1100",))
     assert [(place.path, place.line) for place in hit.related] == [("host.cu", 3)]
+
+
+def test_a_template_parameter_with_the_name_of_a_width_is_what_the_file_gives_for_it() -> None:
+    kernel = "template <typename T, int WARP_SIZE>\n__global__ void k(T* p) {\n  int n = WARP_SIZE;\n}\n"
+    host = "void f(int* p) {\n  constexpr int Width = 32;\n  LAUNCH((k<int, Width>), 8, Width, p);\n}\n"
+    of = program("k.cu", {"k.cu": kernel + host})
+    assert (value(of, "k", "n").kind, value(of, "k", "n").num) == ("const", WARP)
+    of = program("k.cu", {"k.cu": kernel + host + "void g(int* p) {\n  k<int, 64><<<8, 64>>>(p);\n}\n"})
+    assert value(of, "k", "n").kind == "hw"
+    assert value(program("k.cu", {"k.cu": kernel}), "k", "n").kind == "named_width"

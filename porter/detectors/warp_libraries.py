@@ -34,7 +34,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     for uses in survey(program)[0]:
         env = uses.env
         yield from _tiles(uses, parsed.file.path, targets)
-        fixed = bool(fixed_uses(uses))
+        fixed = bool(fixed_uses(uses) or uses.of("mention"))
         seen: set[tuple[str, int]] = set()
         for event in env.function.events:
             for root in (event.target, event.value):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from porter.flow import calls, number, values
 from porter.flow.event import Event, Function
 from porter.flow.expr import Expr, walk
-from porter.flow.names import HARDWARE_NAMES, LANE_MASKS, TILE_TYPE, by_name
+from porter.flow.names import HARDWARE_NAMES, LANE_MASKS, TILE_TYPE, WIDTH_NAME, by_name
 from porter.flow.unit import Unit
 from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, WARP, WAVE, Value
 from porter.model import Live
@@ -275,6 +275,8 @@ class Env:
 
     def _template(self, text: str, default: Expr | None, depth: int) -> Value:
         made = self.value(default, depth + 1) if default is not None else OTHER
+        if made.kind == "other" and WIDTH_NAME.match(text):
+            made = self.program.instantiated(self.function, text, depth)
         if made.kind == "const":
             return made.but(symbols=(text, *made.symbols))
-        return by_name(text)
+        return made if made.kind == "hw" else by_name(text)

@@ -22,6 +22,7 @@ MAX_TYPES = 6  # names of types followed one behind the other
 TYPE_QUALIFIERS = frozenset(
     {"const", "volatile", "static", "constexpr", "__shared__", "__restrict__", "register", "extern", "inline", "typename"}
 )
+MAX_NAMED = 24  # places that name a template of which the arguments are looked at
 MAX_TEXT = 200  # bytes of a constant's definition that are looked at
 _NOWHERE = Span(0, 0, 0, 0)
 
@@ -54,6 +55,7 @@ class Program:
         self._builtins: dict[int, Expr | None] = {}
         self._parsed: dict[str, Expr | None] = {}
         self._callers: dict[str, list[tuple[Env, Expr]]] | None = None
+        self._named: dict[str, list[tuple[Env, Expr]]] | None = None
         self._constants: dict[str, Value | None] = {}
         self._returned: dict[str, Value] = {}
         self._busy: set[str] = set()
@@ -133,6 +135,22 @@ class Program:
                 elif (value.kind, value.num, value.width) != (made.kind, made.num, made.width):
                     return made if made.kind == value.kind and made.kind != "const" else OTHER
         return made
+
+    def instantiated(self, function: Function, name: str, depth: int) -> Value:
+        """What the file gives for a template parameter of a function, where all that names the function agrees."""
+        place = next((place for place, param in enumerate(function.templates) if param.name == name), -1)
+        if self._named is None:
+            self._named = {}
+            for env in self.envs:
+                for part in parts_of(env.function):
+                    if part.targs and part.name in self._by_name:
+                        self._named.setdefault(part.name, []).append((env, part))
+        found = [
+            env.value(part.targs[place], depth + 4)
+            for env, part in self._named.get(function.name, ())[:MAX_NAMED]
+            if 0 <= place < len(part.targs) and env.function is not function
+        ]
+        return _agreed([value for value in found if value.kind in ("const", "hw")]) if depth <= MAX_CHASE else OTHER
 
     def returned(self, unit: Unit, name: str, depth: int) -> Value:
         """What a function or macro of this file gives back."""
@@ -257,9 +275,9 @@ def _agreed(found: list[Value]) -> Value:
 
 def calls_of(function: Function) -> list[Expr]:
     """All calls in a function, in source order."""
-    found = []
-    for event in function.events:
-        for root in (event.target, event.value):
-            if root is not None:
-                found += [part for part in walk(root) if part.kind == "call"]
-    return found
+    return [part for part in parts_of(function) if part.kind == "call"]
+
+
+def parts_of(function: Function) -> list[Expr]:
+    """All expressions in a function and their parts, in source order."""
+    return [part for event in function.events for root in (event.target, event.value) if root is not None for part in walk(root)]
