@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from porter import cache_keys, detect, excerpts, ignore_marks, kernel_features, limits, link, origin, unread
+from porter import cache_keys, detect, excerpts, ignore_marks, kernel_features, limits, link, origin, own_names, unread
 from porter.config import Config
 from porter.discover import Entry, read_below
 from porter.hipify import api, engine, gets_runtime_unasked, perl
@@ -67,7 +67,7 @@ class Auditor:
     ) -> None:
         """Compile the rules; raises ImportError when a rule names a detector that does not exist.
 
-        ``modules`` are the Python packages that the repository itself holds: importing those is no dependency.
+        ``modules`` are the Python packages that the repository itself holds (own_names): they are no dependencies.
         """
         self.config = config
         self.ruleset = ruleset
@@ -184,7 +184,7 @@ class Auditor:
             return Examined(source.path, source.kind, source.origin, lines, alone=True)
         alone = source.kind not in SURVEYED.difference(("python",)) and not source.path.endswith("setup.py") and not parsed.embedded
         index = self.nothing if alone else self.index
-        parsed.facts = [f for f in parsed.facts if f.kind != "py_import" or f.name.split(".")[0] not in self.modules]
+        parsed.facts = [fact for fact in parsed.facts if not own_names.is_own(fact, self.modules)]
         index.enrich(parsed)
         hits, problems = detect.detect(parsed, index, self.config, self.matcher, self.detectors)
         if source.origin is Origin.AMD:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from porter import __version__, advise, changes, estimate, findings, inventory, link, origin, ported, rules, suppress
+from porter import __version__, advise, changes, estimate, findings, inventory, link, origin, own_names, ported, rules, suppress
 from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import discover
@@ -22,7 +22,8 @@ def audit(root: Path, config: Config, progress: Progress = lambda *_: None, comm
     base = root.resolve() if root.is_dir() else root.resolve().parent
     scope, changed = changes.since(root, config.changed_since, config.git, found.entries) if config.changed_since else (None, frozenset())
     looked_at = [entry for entry in found.entries if scope is None or entry.path in changed]
-    modules = origin.own_modules([entry.path for entry in found.entries if entry.origin is Origin.OWN])
+    paths = [entry.path for entry in found.entries if entry.origin is Origin.OWN]
+    modules = origin.own_modules(paths) | own_names.of(base, paths)
     with contextlib.closing(Passes(base, config, ruleset, progress)) as passes:
         surveys = passes.survey(found.entries)
         index = link.link([s.survey for s in surveys if s.survey is not None], config.defines)

@@ -7,6 +7,7 @@ functions of the same file that return it, up to the comparison with a constant.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,9 +15,9 @@ import msgspec
 
 from porter.config import Config
 from porter.detectors.python_scope import KINDS, File, assigned_names, file_of, scope_of, uses
-from porter.model import Hit
+from porter.model import Confidence, Hit
 from porter.parse import Parsed
-from porter.parse.python_tree import field, named
+from porter.parse.python_tree import field, inside, named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -36,6 +37,9 @@ TESTS = {"has_device_capability": ">=", "has_cuda_capability": ">=", "is_device_
 COMPARE = {">=": operator.ge, ">": operator.gt, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le}
 MIRROR = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
 MAX_STEPS = 200
+CHOICE = 600  # bytes of a branch that can be read as nothing but a choice of type
+BF16 = re.compile(r"bf_?16|bfloat_?16", re.IGNORECASE)
+MORE = re.compile(r"import |flash|xformers|fp8|float8|\btma|sdpa|cutlass|marlin|kernel|raise |sm_?[89]0|tf_?32|graph|triton", re.IGNORECASE)
 
 
 class Value(NamedTuple):
@@ -209,12 +213,30 @@ def _report(file: File, config: Config, node: Node, shape: str, sign: str, numbe
     fooled = [target for target in config.targets if _fooled(target, shape, sign, numbers)]
     if not fooled or file.amd_only(node) or file.made_for_amd or _skips_a_test(file, node):
         return
-    generation = {8: "Ampere", 9: "Hopper"}.get(threshold, "Blackwell")
+    generation = "Ada" if numbers in ([8, 9], [89]) else {8: "Ampere", 9: "Hopper"}.get(threshold, "Blackwell")
     rule = HOPPER if threshold >= 9 else OLDER
     answers = ", ".join(f"{target} answers {capability(target)}" for target in fooled)
     subject = f"capability {sign} {'.'.join(map(str, numbers))}"
-    hit = file.hit(rule, node, f"the test for {generation} ({sign} {', '.join(map(str, numbers))}) takes AMD for it: {answers}", subject)
-    yield msgspec.structs.replace(hit, targets=tuple(fooled))
+    message = f"the test for {generation} ({sign} {', '.join(map(str, numbers))}) takes AMD for it: {answers}"
+    if rule == OLDER and _chooses_bf16(file, node):
+        hit = file.hit(rule, node, f"{message}; it chooses bfloat16 alone, which these have", subject)
+        yield msgspec.structs.replace(hit, targets=tuple(fooled), confidence=Confidence.LOW)
+        return
+    yield msgspec.structs.replace(file.hit(rule, node, message, subject), targets=tuple(fooled))
+
+
+def _chooses_bf16(file: File, node: Node) -> bool:
+    """Whether all that a test decides is a type of sixteen bits: its branches, the name it is put into, the function that returns it."""
+    path = file.source.path(node.start_byte)
+    holder = inside(path, ("if_statement", "elif_clause", "conditional_expression", "assignment", "return_statement", "keyword_argument"))
+    if holder is None or holder.end_byte - holder.start_byte > CHOICE:
+        return False
+    text = file.source.text(holder)
+    if holder.type == "return_statement":
+        function = inside(path, ("function_definition",))
+        name = field(function, "name") if function is not None else None
+        text += file.source.text(name) if name is not None else ""
+    return BF16.search(text) is not None and MORE.search(text) is None
 
 
 def _skips_a_test(file: File, node: Node) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from porter.parse.python_imports import imported_by_call, manner
+from porter.parse.python_imports import imported_by_call, is_forgiven, manner
 from porter.parse.python_strings import constant, string_value, words_of_command
 from porter.parse.python_tree import Source, field, named
 
@@ -24,6 +24,7 @@ WITH_SUBCOMMAND = frozenset((
     "nsys", "ncu", "docker", "podman", "vllm", "pip", "pip3", "conda", "nvidia-smi", "dcgmi", "kubectl", "helm", "python", "python3", "uv",
     "deepspeed", "torchrun", "apt-get", "apt", "sglang", "trtllm-serve", "accelerate",
 ))  # fmt: skip
+FORGIVABLE = ("pynvml.", "py3nvml.", "nvidia_smi.", "ctypes.")
 SPLIT_ARGUMENTS = ("asyncio.create_subprocess_exec",)
 
 
@@ -31,7 +32,8 @@ def call_facts(source: Source, node: Node, name: str, path: list[Node], emit: Em
     """Everything a call tells: emit(kind, name, node, detail=…, args=…) is called for each fact."""
     arguments = field(node, "arguments")
     items = named(arguments) if arguments is not None and arguments.type == "argument_list" else []
-    emit("py_call", name, field(node, "function") or node, args=tuple(source.text(item)[:240] for item in items[:40]))
+    detail = {"forgiven": "1"} if name.startswith(FORGIVABLE) and is_forgiven(source, [*path, node]) else {}
+    emit("py_call", name, field(node, "function") or node, args=tuple(source.text(item)[:240] for item in items[:40]), detail=detail)
     loaded = imported_by_call(source, name, items)
     if loaded is not None:
         detail = manner(source, path)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SEEN_BY = "tree-sitter-python"
 FORGIVING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException", "OSError", "RuntimeError")
+CATCHES_CALLS = ("Exception", "OSError", "RuntimeError", "NVML", "CalledProcessError", "FileNotFoundError")
 WRAPPED = {"tl": "triton.language", "triton": "triton", "gl": "triton.experimental.gluon.language"}
 PROBES = ("importlib.util.find_spec", "importlib.metadata.version", "importlib.metadata.distribution", "pkg_resources.get_distribution")
 LOADERS = ("importlib.import_module", "__import__", "pytest.importorskip")
@@ -96,15 +97,26 @@ def _condition(source: Source, node: Node) -> str:
     return source.text(test)[:300] if test is not None else ""
 
 
-def _forgives(source: Source, node: Node) -> bool:
+def _forgives(source: Source, node: Node, errors: tuple[str, ...] = FORGIVING) -> bool:
     for clause in node.children:
         if clause.type != "except_clause":
             continue
         parts = named(clause)
         if not parts or parts[0].type == "block":
             return True
-        if any(word in source.text(parts[0]) for word in FORGIVING):
+        if any(word in source.text(parts[0]) for word in errors):
             return True
+    return False
+
+
+def is_forgiven(source: Source, path: list[Node]) -> bool:
+    """Whether the function around a call catches what the call raises without an NVIDIA driver, and does not raise it again."""
+    for above, below in zip(reversed(path[:-1]), reversed(path[1:]), strict=True):
+        if above.type in ("function_definition", "lambda"):
+            return False
+        if above.type == "try_statement" and below == field(above, "body") and _forgives(source, above, CATCHES_CALLS):
+            handlers = [clause for clause in above.children if clause.type == "except_clause"]
+            return not any(b"raise" in source.data[clause.start_byte : clause.end_byte] for clause in handlers)
     return False
 
 

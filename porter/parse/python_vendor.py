@@ -10,6 +10,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from porter.parse.python_platforms import COLLECTIONS, platform_words, sign_of
 from porter.parse.python_strings import string_value
 from porter.parse.python_tree import Source, field, named
 
@@ -44,12 +45,14 @@ class Vendor:
         self._knows_amd: bool | None = None
         self._defined: dict[str, list[Node]] | None = None
         self._values: dict[str, bool | None] = {}
+        self._platforms: dict[str, str] | None = None
 
     def names(self, hints: tuple[bytes, ...]) -> tuple[bytes, ...]:
-        """Names that the file defines by a vendor test and that hold none of the hints, lower case."""
+        """Names that the file defines by a vendor test, or that hold a vendor's word, without those that hold a hint; lower case."""
         if self._defined is None:
             self._defined = _definitions(self._source)
-        words = (name.rpartition(".")[2].lower().encode() for name in self._defined)
+        told = (name.partition("(")[0] for name in self._held_words())
+        words = (name.rpartition(".")[2].lower().encode() for name in (*self._defined, *told))
         return tuple(sorted({word for word in words if len(word) > 2 and not any(hint in word for hint in hints)}))[:MAX_NAMES]
 
     def value(self, node: Node | None, nest: int = 0) -> bool | None:
@@ -78,7 +81,7 @@ class Vendor:
     def amd_only(self, test: Node) -> bool:
         """True when a condition that holds on AMD holds because of a test for AMD, not for any GPU."""
         text = self._source.text(test).lower()
-        return any(word in text for word in AMD_WORDS) and " or " not in text
+        return any(word in text for word in AMD_WORDS) and " or " not in text and '"cuda"' not in text and "'cuda'" not in text
 
     def _both(self, node: Node, nest: int) -> bool | None:
         """and / or; a long chain leans to the left, so it is followed in a loop."""
@@ -100,7 +103,10 @@ class Vendor:
         if len(parts) != 2:
             return None
         left, right = parts
-        operator = " ".join(child.type for child in node.children if child not in (left, right) and child.type != "comment")
+        operator = sign_of(node)
+        told = self._told(left, right, operator)
+        if told is not None:
+            return told
         if right.type == "none":
             worth = self._present(left, nest)
             return (
@@ -115,6 +121,20 @@ class Vendor:
                 equal = None if worth is None else worth == (right.type == "true")
             return None if equal is None else equal == (operator == "==")
         return None
+
+    def _told(self, left: Node, right: Node, operator: str) -> bool | None:
+        """`DEVICE_TYPE == "cuda"`, `DEVICE_TYPE in ("xpu", "hip")`, of names that the file uses to tell AMD from CUDA."""
+        items = named(right) if right.type in COLLECTIONS else [right]
+        words = [string_value(self._source, item) for item in items]
+        if operator not in ("==", "!=", "in", "not in") or not words or None in words or (right.type == "string" and "in" in operator):
+            return None
+        held = self._held_words().get(self._source.text(left))
+        return None if held is None else (held in words) == (operator in ("==", "in"))
+
+    def _held_words(self) -> dict[str, str]:
+        if self._platforms is None:
+            self._platforms = platform_words(self._source)
+        return self._platforms
 
     def _present(self, node: Node, nest: int) -> bool | None:
         """Whether a value is other than None on AMD."""

@@ -1,0 +1,84 @@
+"""Names that a project gives itself: its distribution and the extension modules that its setup.py builds are no dependencies of it."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from porter.discover import read_below
+from porter.model import Fact, SourceFile
+from porter.parse import python
+
+PREFIX = "distribution:"
+"""Stands before the names of distributions, to tell them from modules that can be imported."""
+FILES = ("pyproject.toml", "setup.cfg", "setup.py")
+MAX_FILES = 24
+MAX_BYTES = 2**20
+NEEDS = ("requirement", "conda_package")
+EXTENSION = re.compile(r"(?:^|\.)(?:CUDAExtension|CppExtension|Extension)\Z")
+DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
+WORD = re.compile(r"[A-Za-z_][\w.-]{1,80}\Z")
+
+
+def of(root: Path, paths: Iterable[str]) -> frozenset[str]:
+    """Distributions (with PREFIX) and extension modules of the packages at the root or one folder below it."""
+    found: set[str] = set()
+    wanted = [path for path in paths if path.count("/") < 2 and path.rpartition("/")[2] in FILES]
+    for path in sorted(wanted, key=lambda path: (path.count("/"), path))[:MAX_FILES]:
+        data = read_below(root, path, MAX_BYTES)
+        if data:
+            found.update(_names(path, data))
+    return frozenset(found)
+
+
+def _names(path: str, data: bytes) -> Iterator[str]:
+    name = ""
+    if path.endswith("setup.py"):
+        facts = python.parse(SourceFile(path, "python", data)).facts
+        name = next((f.name[5:] for f in facts if f.kind == "py_arg" and f.name.startswith("name=") and _is_setup(f)), "")
+        yield from filter(None, (_built(fact) for fact in facts))
+    else:
+        name = _declared(data.decode("utf-8", "replace"), path.endswith(".toml"))
+    if WORD.match(name):
+        yield PREFIX + canonicalize_name(name)
+
+
+def _is_setup(fact: Fact) -> bool:
+    return fact.detail.get("callee", "").rpartition(".")[2] == "setup"
+
+
+def _built(fact: Fact) -> str:
+    """The module that one extension of a setup.py becomes, as far as it can be imported by one name from anywhere."""
+    if fact.kind != "py_call" or not EXTENSION.search(fact.name):
+        return ""
+    words = [arg.partition("=")[2].strip() if re.match(r"name\s*=", arg) else arg for arg in fact.args[:6]]
+    named = [word for arg, word in zip(fact.args, words, strict=False) if arg is fact.args[0] or arg.startswith("name")]
+    text = next((word.strip("\"'") for word in reversed(named) if word[:1] in "\"'"), "")
+    return text if text.isidentifier() else ""
+
+
+def _declared(text: str, toml: bool) -> str:
+    try:
+        if toml:
+            table = tomllib.loads(text)
+            for holder in (table.get("project"), (table.get("tool") or {}).get("poetry")):
+                if isinstance(holder, dict) and isinstance(holder.get("name"), str):
+                    return str(holder["name"])
+            return ""
+        parser = configparser.RawConfigParser(strict=False)
+        parser.read_string(text)
+        return parser.get("metadata", "name", fallback="")
+    except (ValueError, AttributeError, RecursionError, configparser.Error):
+        return ""
+
+
+def is_own(fact: Fact, own: frozenset[str]) -> bool:
+    """Whether a fact imports, names by its dotted name, or installs what the repository itself holds."""
+    if fact.kind == "py_import" or (fact.kind == "py_string" and DOTTED.match(fact.name)):
+        return fact.name.split(".")[0] in own
+    return fact.kind in NEEDS and PREFIX + fact.name in own

@@ -1,0 +1,97 @@
+"""What a project calls itself is no dependency of it, and what it catches is told as such."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from porter import own_names
+from porter.model import Fact, Live, SourceFile, Span
+from porter.parse import python
+
+SETUP = b"""
+from setuptools import setup
+from torch.utils.cpp_extension import CUDAExtension
+
+setup(name="open_fold", ext_modules=[CUDAExtension(name="attn_core", sources=["a.cu"]), CUDAExtension("pkg.inner", ["b.cu"])])
+"""
+HERE = Span(1, 1, 1, 2)
+
+
+def test_names_of_a_setup_and_of_a_project_table(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_bytes(SETUP)
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "pyproject.toml").write_text('[project]\nname = "Served.Models"\n')
+    (tmp_path / "setup.cfg").write_text("[metadata]\nname = fairy\n")
+    found = own_names.of(tmp_path, ["setup.py", "python/pyproject.toml", "setup.cfg", "a/b/setup.py", "README.md"])
+    assert found == {"attn_core", "distribution:open-fold", "distribution:served-models", "distribution:fairy"}
+
+
+@pytest.mark.parametrize("text", [b"[project", b"[tool]\npoetry = 3\n", b"tool = 1\n", b"\xff\xfe"])
+def test_broken_manifests_name_nothing(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "pyproject.toml").write_bytes(text)
+    assert own_names.of(tmp_path, ["pyproject.toml", "setup.py"]) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "own"),
+    [
+        ("requirement", "open-fold", True),
+        ("requirement", "open-fold-extras", False),
+        ("requirement", "attn-core", False),
+        ("py_import", "attn_core.inner", True),
+        ("py_import", "open_fold", False),
+        ("py_string", "attn_core.engine", True),
+        ("py_string", "weights/attn_core.engine", False),
+    ],
+)
+def test_own(kind: str, name: str, own: bool) -> None:
+    assert own_names.is_own(Fact(kind, name, HERE), frozenset({"attn_core", "distribution:open-fold"})) is own
+
+
+@pytest.mark.parametrize(
+    ("handler", "caught"),
+    [("except Exception:\n    pass", True), ("except pynvml.NVMLError:\n    pass", True), ("except:\n    pass", True),
+     ("except ImportError:\n    pass", False), ("except Exception:\n    raise", False), ("finally:\n    pass", False)],
+)  # fmt: skip
+def test_caught_calls(handler: str, caught: bool) -> None:
+    text = f"import pynvml\ntry:\n    pynvml.nvmlInit()\n{handler}\n"
+    fact = next(f for f in python.parse(SourceFile("a.py", "python", text.encode())).facts if f.kind == "py_call")
+    assert ("forgiven" in fact.detail) is caught
+
+
+DEVICE = """
+def kind():
+    if torch.version.hip:
+        return "hip"
+    return "cuda"
+
+KIND = kind()
+OTHER = KIND
+if OTHER == "hip":
+    OTHER = "cuda"
+if {test}:
+    x = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "live"),
+    [
+        ('KIND == "cuda"', Live.NO),
+        ('KIND != "cuda"', Live.YES),
+        ('KIND in ("xpu", "cpu")', Live.NO),
+        ('KIND in ("cuda", "hip")', Live.YES),
+        ('KIND not in ("xpu", "hip")', Live.NO),
+        ('kind() == "cuda"', Live.NO),
+        ('OTHER == "cuda"', Live.YES),
+        ('device.type == "cuda"', Live.YES),
+        ('DEVICE == "cuda"', Live.YES),
+        ('KIND == "cuda" and ready', Live.NO),
+        ('KIND == "cuda" or ready', Live.YES),
+    ],
+)
+def test_a_projects_own_word_for_amd(test: str, live: Live) -> None:
+    parsed = python.parse(SourceFile("a.py", "python", DEVICE.format(test=test).encode()))
+    assert parsed.live(DEVICE.count("\n")) is live
