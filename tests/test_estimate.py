@@ -35,7 +35,8 @@ def rule(rule_id: str, effort: Effort, category: str = "warp-size") -> Rule:
     return Rule(rule_id, rule_id.title(), category, Severity.MAJOR, Confidence.HIGH, Action.EDIT, "why", effort)
 
 
-RULESET = RuleSet({"cheap": rule("cheap", CHEAP), "heavy": rule("heavy", HEAVY), "built": rule("built", CHEAP, "build")}, "v")
+BUILDS = {"built": rule("built", CHEAP, "build"), "heavybuild": rule("heavybuild", HEAVY, "build")}
+RULESET = RuleSet({"cheap": rule("cheap", CHEAP), "heavy": rule("heavy", HEAVY), **BUILDS}, "v")
 
 
 def finding(rule_id: str, path: str, line: int, group: str = "") -> Finding:
@@ -95,7 +96,9 @@ def test_project_lines_say_when_they_apply() -> None:
     assert "Build system (cmake)" in labels and "CI with an AMD GPU runner" in labels
     assert any("checks against the CUDA results" in label for label in labels)
     tested = [x.label for x in run([finding("built", "CMakeLists.txt", 1)], [cuda("a.cu"), cmake, cuda("tests/t.cu")]).lines]
-    assert "Build system (cmake)" not in tested  # its findings carry the cost
+    shared = next(x for x in run([finding("heavybuild", "CMakeLists.txt", 1)], [cuda("a.cu"), cmake]).lines if x.label.startswith("Build"))
+    assert shared.hours.likely == pytest.approx(4 * 0.3) and "same decision" in shared.arithmetic  # the dearer finding pays the first fix
+    assert "Build system (cmake)" in tested
     assert any("existing tests" in label for label in tested)
 
 
@@ -108,9 +111,11 @@ def test_grade_names_its_reasons() -> None:
 
 
 PLACES = st.lists(
-    st.tuples(st.sampled_from(["cheap", "heavy"]), st.sampled_from(["a.cu", "b.cu", "c.cu"]), st.integers(1, 400)), max_size=25, unique=True
+    st.tuples(st.sampled_from(["cheap", "heavy", "built", "heavybuild"]), st.sampled_from(["a.cu", "b.cu", "c.cu"]), st.integers(1, 400)),
+    max_size=25,
+    unique=True,
 )
-OWN = [cuda("a.cu"), cuda("b.cu"), cuda("c.cu")]
+OWN = [cuda("a.cu", lines=300), cuda("b.cu", lines=40), cuda("c.cu"), Examined("CMakeLists.txt", "cmake", Origin.OWN, 30)]
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -124,6 +129,8 @@ def test_order_changes_nothing_and_more_never_costs_less(places: list[tuple[str,
         fewer, more = run(findings[:-1], OWN), run(findings, OWN)
         assert more.total.likely >= fewer.total.likely - 1e-9
         assert more.total.worst >= fewer.total.worst - 1e-9
+        for name in ("p10", "p50", "p80", "p90"):
+            assert getattr(more.hours, name) >= getattr(fewer.hours, name)
 
 
 def masks(lines: range, path: str = "a.cu") -> list[Finding]:
@@ -155,14 +162,15 @@ def test_a_ported_project_is_asked_for_no_lines_but_those_of_its_findings() -> N
 
 
 def test_quantiles_are_ordered_seeded_and_inside_the_sum_of_extremes() -> None:
-    lines = [Hours(1, 2, 8), Hours(0.5, 3, 4), Hours(10, 20, 80)]
+    lines = {"a": Hours(1, 2, 8), "b": Hours(0.5, 3, 4), "c": Hours(10, 20, 80)}
     one = simulate.quantiles(lines, 7)
     assert one == simulate.quantiles(lines, 7)
-    assert sum(h.best for h in lines) < one.p10 < one.p50 < one.p80 <= one.p90 < sum(h.worst for h in lines)
-    mean = sum((h.best + 4 * h.likely + h.worst) / 6 for h in lines)
-    assert one.p50 == pytest.approx(mean, rel=0.15)
+    hours = lines.values()
+    assert sum(h.best for h in hours) < one.p10 < one.p50 < one.p80 <= one.p90 < sum(h.worst for h in hours)
+    assert 25 <= one.p50 < sum((h.best + 4 * h.likely + h.worst) / 6 for h in hours)
+    assert simulate.quantiles({"a": Hours(1, 2, 8)}, 7).p50 == pytest.approx(2, rel=0.05)  # half of the cases take more than the likely
 
 
 def test_many_lines_are_as_wide_as_few_of_the_same_sum() -> None:
-    many = simulate.quantiles([Hours(1, 2, 6)] * 500, 1)
+    many = simulate.quantiles({str(i): Hours(1, 2, 6) for i in range(500)}, 1)
     assert 500 < many.p10 < many.p50 < many.p90 < 3000

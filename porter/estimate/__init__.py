@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from porter.config import Config
 from porter.estimate import grade, groups, hand_lines, project, simulate, team
@@ -13,7 +13,7 @@ from porter.examine import Examined
 from porter.model import EffortLine, Estimate, Finding, Hours, Phase
 from porter.rules import RuleSet
 
-__all__ = ["duration", "estimate"]
+__all__ = ["duration", "estimate", "parts"]
 
 CODE_KINDS = frozenset({"cuda", "cxx", "python", "cython", "notebook", "ptx", "cmake", "make", "bazel", "meson"})
 
@@ -27,10 +27,11 @@ def estimate(
     """
     sizes = {one.path: one.lines for one in own if one.kind in CODE_KINDS}
     share = numbers().share(project.code_lines(own))
-    lines = groups.lines(findings, sizes, ruleset, share)
-    lines += [] if ported else project.lines(findings, own, share, _sum(line.hours for line in lines))
+    fixing = groups.fixing(findings, sizes, ruleset, share, {} if ported else project.shared(own, share))
+    lines = list(fixing.lines)
+    lines += [] if ported else project.lines(findings, own, share, _sum(line.hours for line in lines), fixing.paid)
     lines = [team.applied(line, config.effort) for line in lines]
-    hours = simulate.quantiles([line.hours for line in lines], config.seed, _keys(lines))
+    hours = simulate.quantiles(parts(lines, fixing.files, team.factor(config.effort)), config.seed)
     source, build = hand_lines.hand_lines(findings, own, ported)
     letter, reasons = grade.grade(own, findings, ruleset, hours)
     made = Estimate(
@@ -40,8 +41,23 @@ def estimate(
     return made, _shares(findings, lines)
 
 
-def _keys(lines: Iterable[EffortLine]) -> list[str]:
-    return [f"{line.rule}\0{line.group}" if line.rule else line.label for line in lines]
+def parts(lines: Iterable[EffortLine], files: Mapping[str, Hours], factor: float = 1.0) -> dict[str, Hours]:
+    """What the simulation draws: first fixes by the decision that settles them, the work in each file, and the other project lines.
+
+    Lines of findings are not drawn one by one: a further finding moves hours between them (shared first fixes, capped files), but it
+    never lowers the hours of a decision or of a file. ``factor`` is the team's, on the work in files.
+    """
+    patterns = {line.label: line.pattern for line in numbers().lines.values()}
+    out: dict[str, Hours] = defaultdict(Hours)
+    for line in lines:
+        if line.kind == "finding":
+            out[f"decision\0{numbers().family(line.rule, line.category)}"] += line.once
+        else:
+            pattern = patterns.get(line.label, "")
+            out[f"decision\0{pattern}" if pattern else f"line\0{line.label}"] += line.hours
+    for path, hours in files.items():
+        out[f"file\0{path}"] += hours.times(factor)
+    return dict(out)
 
 
 def _sum(hours: Iterable[Hours]) -> Hours:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import log2
 
 import msgspec
 
 from porter.estimate.parameters import Project, project
 from porter.estimate.words import duration, percent
-from porter.model import Effort, EffortLine, Finding, Hours, Rule
+from porter.model import Action, Effort, EffortLine, Finding, Hours, Rule
 from porter.rules import RuleSet
 
 Key = tuple[str, str]  # rule id, group
+LIBRARY = "cuda-only-library"
+
+
+class Fixing(msgspec.Struct, frozen=True):
+    """What the findings cost: a line a group; the work in each file, all groups together and capped; what project lines pay of theirs."""
+
+    lines: tuple[EffortLine, ...]
+    files: dict[str, Hours]
+    paid: dict[str, float]
 
 
 class _Group(msgspec.Struct):
@@ -28,14 +37,21 @@ class _Group(msgspec.Struct):
     notes: tuple[str, ...] = ()
 
 
-def lines(findings: Iterable[Finding], sizes: dict[str, int], ruleset: RuleSet, share: float) -> list[EffortLine]:
-    """A line a group, in the order of rule and group. ``sizes`` are lines of the code files, ``share`` the project's size, 0 to 1."""
+def fixing(
+    findings: Iterable[Finding], sizes: dict[str, int], ruleset: RuleSet, share: float, beside: Mapping[str, Hours] | None = None
+) -> Fixing:
+    """The cost of the findings, its lines in the order of rule and group.
+
+    ``sizes`` are lines of the code files, ``share`` the project's size, 0 to 1; ``beside`` are hours of project lines by their pattern.
+    """
     numbers = project()
-    groups = {key: _group(ruleset.rules[key[0]], key[1], members, share) for key, members in sorted(_by_group(findings).items())}
-    _share_first_fixes(groups.values(), numbers)
+    grouped = _by_group(findings)
+    groups = {key: _group(ruleset.rules[key[0]], key[1], members, share, sizes) for key, members in sorted(grouped.items())}
+    paid = _share_first_fixes(groups.values(), numbers, beside or {})
     parts = _file_parts(groups)
     capped = _capped(parts, sizes, numbers.rewrite)
-    return [_line(group, parts, capped, key, numbers) for key, group in groups.items()]
+    lines = tuple(_line(group, parts, capped, key, numbers) for key, group in groups.items())
+    return Fixing(lines, {path: capped.get(path) or _sum(of_groups.values()) for path, of_groups in parts.items()}, paid)
 
 
 def _by_group(findings: Iterable[Finding]) -> dict[Key, list[Finding]]:
@@ -45,27 +61,50 @@ def _by_group(findings: Iterable[Finding]) -> dict[Key, list[Finding]]:
     return groups
 
 
-def _group(rule: Rule, name: str, members: Sequence[Finding], share: float) -> _Group:
+def _group(rule: Rule, name: str, members: Sequence[Finding], share: float, sizes: dict[str, int]) -> _Group:
     group = _Group(rule, name, len(members), dict(Counter(finding.path for finding in members)), rule.effort.once)
     if rule.category in project().scaled and share < 1.0 and rule.effort.once.worst:
         group.once = rule.effort.once.times(share)
         group.notes = (f"{percent(share)} of {duration(rule.effort.once.likely)}: a small project",)
+    if rule.category == LIBRARY and rule.action is not Action.REDESIGN:
+        _limit(group, sum(sizes.get(path, 0) for path in group.a_file))
     return group
 
 
-def _share_first_fixes(groups: Iterable[_Group], numbers: Project) -> None:
-    """The dearest group of a pattern pays its first fix whole, the others a part: of the rule's own, or of another rule's."""
+def _limit(group: _Group, lines: int) -> None:
+    """A library costs no more than learning its replacement and writing the code that calls it again."""
+    numbers = project()
+    most = numbers.library.known + numbers.rewrite.times(lines) if lines else numbers.library.named
+    less = _least(group.once, most)
+    if less.likely < group.once.likely:
+        why = "what calls it is small" if lines else "nothing of the own code calls it"
+        group.notes += (f"of {duration(group.once.likely)}: {why}",)
+    group.once = less
+
+
+def _share_first_fixes(groups: Iterable[_Group], numbers: Project, beside: Mapping[str, Hours]) -> dict[str, float]:
+    """The dearest member of a pattern pays its first fix whole, the others a part; what the project lines pay is given back by pattern."""
     families: dict[str, list[_Group]] = defaultdict(list)
     for group in groups:
-        families[numbers.pattern_of.get(group.rule.id, group.rule.id)].append(group)
-    for members in families.values():
-        ordered = sorted(members, key=lambda g: (-g.once.likely, -g.once.worst, -g.once.best, g.rule.id, g.name))
-        rules = {ordered[0].rule.id}
-        for group in ordered[1:]:
-            group.whole = numbers.sharing.same_rule if group.rule.id in rules else numbers.sharing.same_pattern
+        families[numbers.family(group.rule.id, group.rule.category)].append(group)
+    paid = dict.fromkeys(beside, 1.0)
+    for name, members in families.items():
+        ordered = sorted(members, key=lambda g: (_rank(g.once), g.rule.id, g.name))
+        line_is_first = name in beside and _rank(beside[name]) <= _rank(ordered[0].once)
+        if name in beside and not line_is_first:
+            paid[name] = numbers.sharing.same_pattern
+        rules: set[str] = set()
+        for place, group in enumerate(ordered):
+            if place or line_is_first:
+                group.whole = numbers.sharing.same_rule if group.rule.id in rules else numbers.sharing.same_pattern
+                if group.once.worst:
+                    group.notes += (f"{percent(group.whole)} of it: the same decision as in another line",)
             rules.add(group.rule.id)
-            if group.once.worst:
-                group.notes += (f"{percent(group.whole)} of it: the same decision as in another group",)
+    return paid
+
+
+def _rank(once: Hours) -> tuple[float, float, float]:
+    return (-once.likely, -once.worst, -once.best)
 
 
 def _file_parts(groups: dict[Key, _Group]) -> dict[str, dict[Key, Hours]]:
@@ -78,15 +117,23 @@ def _file_parts(groups: dict[Key, _Group]) -> dict[str, dict[Key, Hours]]:
     return parts
 
 
+def _sum(hours: Iterable[Hours]) -> Hours:
+    total = Hours()
+    for one in hours:
+        total = total + one
+    return total
+
+
+def _least(a: Hours, b: Hours) -> Hours:
+    return Hours(min(a.best, b.best), min(a.likely, b.likely), min(a.worst, b.worst))
+
+
 def _capped(parts: dict[str, dict[Key, Hours]], sizes: dict[str, int], rewrite: Hours) -> dict[str, Hours]:
     """The files whose sum is more than writing them again, with what is charged instead."""
     out = {}
     for path, of_groups in parts.items():
-        total = Hours()
-        for hours in of_groups.values():
-            total = total + hours
-        most = rewrite.times(sizes[path]) if sizes.get(path) else total
-        less = Hours(min(total.best, most.best), min(total.likely, most.likely), min(total.worst, most.worst))
+        total = _sum(of_groups.values())
+        less = _least(total, rewrite.times(sizes[path])) if sizes.get(path) else total
         if less != total:
             out[path] = less
     return out

@@ -40,6 +40,14 @@ class ProjectLine(msgspec.Struct, frozen=True):
     learning: float = 1.0
     most: int = 0
     share: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of the hours of all findings
+    pattern: str = ""  # the decision that it shares with findings: one of the names of [[pattern]]
+
+
+class Library(msgspec.Struct, frozen=True):
+    """Limits of the first fix of a library (see rules/effort/project.toml)."""
+
+    known: Hours  # getting to know its replacement; the code that calls it, written again, comes on top
+    named: Hours  # a library that is only named in requirements: nothing of the own code calls it
 
 
 class PhaseOf(msgspec.Struct, frozen=True):
@@ -58,14 +66,25 @@ class Project(msgspec.Struct, frozen=True):
     scaled: frozenset[str]
     sharing: Sharing
     rewrite: Hours
+    library: Library
+    work: float  # likely hours of findings that make a project without CUDA sources a whole one
     lines: dict[str, ProjectLine]
     phases: tuple[PhaseOf, ...]
     pattern_of: dict[str, str]  # rule id -> name of its pattern
+    pattern_of_category: dict[str, str]  # the same for all rules of a category that are in no pattern of their own
+
+    def family(self, rule: str, category: str) -> str:
+        """The decision that settles findings of a rule: its pattern, or the rule itself."""
+        return self.pattern_of.get(rule) or self.pattern_of_category.get(category) or rule
 
     def share(self, lines: int) -> float:
         """The part of a whole project's hours that one of so many lines of code pays, 0 to 1."""
         part = (lines / self.size.lines) ** self.size.exponent if lines > 0 else 0.0
         return min(1.0, max(self.size.least, part))
+
+    def share_of_work(self, fixing: float) -> float:
+        """The same for a project without CUDA sources, by the likely hours of its findings: it is as large as what has to be changed."""
+        return min(1.0, fixing / self.work)
 
     def phase_of(self, category: str) -> str:
         """The phase in which findings of a category are fixed."""
@@ -86,12 +105,15 @@ def project() -> Project:
     """The project's lines, phases and patterns."""
     raw = table("project")
     try:
+        work = parse_duration(raw["size"].pop("work"))
         return Project(
-            size=msgspec.convert(raw["size"], Size), scaled=frozenset(raw["scaled"]["categories"]),
+            size=msgspec.convert(raw["size"], Size), work=work, scaled=frozenset(raw["scaled"]["categories"]),
             sharing=msgspec.convert(raw["sharing"], Sharing), rewrite=_hours(raw["rewrite"]["hours"]),
+            library=Library(_hours(raw["library"]["known"]), _hours(raw["library"]["named"])),
             lines={key: _line(value) for key, value in raw["line"].items()},
             phases=msgspec.convert(raw["phase"], tuple[PhaseOf, ...]),
-            pattern_of={rule: one["name"] for one in raw["pattern"] for rule in one["rules"]},
+            pattern_of={rule: one["name"] for one in raw["pattern"] for rule in one.get("rules", ())},
+            pattern_of_category={name: one["name"] for one in raw["pattern"] for name in one.get("categories", ())},
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
         raise RuleError(f"rules/effort/project.toml: {error}", "reinstall porter") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from porter.estimate.groups import hits
 from porter.estimate.parameters import ProjectLine, project
@@ -23,37 +23,72 @@ def code_lines(own: Sequence[Examined]) -> int:
     return cuda or sum(one.lines for one in own if one.kind in CODE_KINDS)
 
 
-def lines(findings: Sequence[Finding], own: Sequence[Examined], share: float, fixing: Hours) -> list[EffortLine]:
+def shared(own: Sequence[Examined], share: float) -> dict[str, Hours]:
+    """The hours of the lines that share a decision with findings, by pattern; none without CUDA sources of its own."""
+    if not _cuda(own):
+        return {}
+    lines = [project().lines[name] for name in _decided(own)]
+    return {line.pattern: line.hours.times(share) for line in lines if line.pattern}
+
+
+def lines(
+    findings: Sequence[Finding], own: Sequence[Examined], share: float, fixing: Hours, paid: Mapping[str, float] | None = None
+) -> list[EffortLine]:
     """The project's lines; none for a project without CUDA sources of its own in which nothing has to be done.
 
-    ``share`` is the project's size, 0 to 1; ``fixing`` are the hours of all findings.
+    ``share`` is the project's size, 0 to 1; ``fixing`` are the hours of all findings; ``paid`` says what part of a line its pattern leaves.
     """
-    cuda = [one for one in own if one.kind == "cuda" and one.hipify is not None]
+    cuda = _cuda(own)
     work = any(finding.severity >= Severity.MINOR for finding in findings)
     if not cuda and not work:
         return []
-    made = _Lines(share)
+    made = _Lines(share if cuda else project().share_of_work(fixing.likely), "a small project" if cuda else "little to change")
     made.whole("environment")
     made.review(cuda)
-    _build(made, findings, own, bool(cuda))
-    _right(made, own, cuda, fixing)
+    for name in _decided(own) if cuda else _ci(own):
+        made.whole(name, (paid or {}).get(project().lines[name].pattern, 1.0))
+    _right(made, own, cuda)
+    if _ci(own):
+        made.part_of("merge", fixing)
     made.things("profile", sum(1 for one in cuda for kernel in one.kernels if kernel.launches), "launched kernels")
     return [line for line in made.done if line.hours.worst > 0]
+
+
+def _cuda(own: Sequence[Examined]) -> list[Examined]:
+    return [one for one in own if one.kind == "cuda" and one.hipify is not None]
+
+
+def _decided(own: Sequence[Examined]) -> list[str]:
+    """The lines of build system, package, images and CI that apply to a project with CUDA sources."""
+    kinds = {one.kind for one in own}
+    names = [kind for kind in BUILD_KINDS if kind in kinds][:1]
+    if any(one.path.rsplit("/", 1)[-1] in PACKAGES for one in own):
+        names.append("packaging")
+    if "docker" in kinds:
+        names.append("containers")
+    return names + _ci(own)
+
+
+def _ci(own: Sequence[Examined]) -> list[str]:
+    return ["ci"] if any(mark in one.path for one in own for mark in CI_FILES) else []
 
 
 class _Lines:
     """Makes lines out of the table, each with its arithmetic, scaled to the size of the project."""
 
-    def __init__(self, share: float) -> None:
+    def __init__(self, share: float, why: str) -> None:
         self.share = share
+        self.why = why
         self.done: list[EffortLine] = []
 
-    def whole(self, name: str, times: float = 1.0, why: str = "") -> None:
-        """A line whose hours belong to the whole project."""
-        spec, part = project().lines[name], self.share * times
+    def whole(self, name: str, paid: float = 1.0) -> None:
+        """A line whose hours belong to the whole project; ``paid`` is the part that its pattern leaves to it."""
+        spec, part = project().lines[name], self.share * paid
         words = duration(spec.hours.likely)
-        if part < 1.0:
-            words = f"{percent(part)} of {words}: {why or 'a small project'}"
+        if self.share < 1.0:
+            words = f"{percent(self.share)} of {words}: {self.why}"
+        if paid < 1.0:
+            words += f"; {percent(paid)} of it: the same decision as in another line"
         self._add(spec, words, spec.hours.times(part))
 
     def things(self, name: str, count: int, what: str) -> None:
@@ -62,7 +97,7 @@ class _Lines:
         counted = min(count, spec.most) if spec.most else count
         words = f"{counted} {what} × {duration(spec.each.likely)}"
         words += f" (at most {spec.most} counted)" if counted < count else ""
-        words += f" × {percent(self.share)}: a small project" if self.share < 1.0 else ""
+        words += f" × {percent(self.share)}: {self.why}" if self.share < 1.0 else ""
         self._add(spec, words, spec.each.times(counted * self.share))
 
     def part_of(self, name: str, hours: Hours) -> None:
@@ -100,21 +135,8 @@ class _Lines:
         )
 
 
-def _build(made: _Lines, findings: Sequence[Finding], own: Sequence[Examined], compiles: bool) -> None:
-    """Build system, package and images, unless their own findings already carry the cost."""
-    carried = {finding.category for finding in findings if finding.severity >= Severity.MINOR}
-    kinds = {one.kind for one in own}
-    if compiles and "build" not in carried:
-        for kind in [kind for kind in BUILD_KINDS if kind in kinds][:1]:
-            made.whole(kind)
-    if compiles and any(one.path.rsplit("/", 1)[-1] in PACKAGES for one in own):
-        made.whole("packaging")
-    if "docker" in kinds and "container" not in carried:
-        made.whole("containers")
-
-
-def _right(made: _Lines, own: Sequence[Examined], cuda: Sequence[Examined], fixing: Hours) -> None:
-    """Tests that are there, or checks that must be written; CI; review by others."""
+def _right(made: _Lines, own: Sequence[Examined], cuda: Sequence[Examined]) -> None:
+    """Tests that are there, or checks that must be written."""
     kernels = sum(len(one.kernels) for one in cuda)
     if any("test" in part.lower() for one in own if one.kind in TESTED_KINDS for part in one.path.split("/")):
         made.whole("tests")
@@ -122,6 +144,3 @@ def _right(made: _Lines, own: Sequence[Examined], cuda: Sequence[Examined], fixi
         made.things("harness", kernels, "kernels")
     else:
         made.whole("results")
-    if any(mark in one.path for one in own for mark in CI_FILES):
-        made.whole("ci")
-        made.part_of("merge", fixing)

@@ -23,6 +23,11 @@ def applied(line: EffortLine, given: EffortSettings) -> EffortLine:
     return msgspec.structs.replace(line, hours=line.hours.times(factor), once=line.once.times(factor), arithmetic=line.arithmetic + words)
 
 
+def factor(given: EffortSettings) -> float:
+    """The user's factors on the work of fixing findings; 1 where none were given."""
+    return (given.experience or 1.0) * (given.assistance or 1.0)
+
+
 def assumptions(given: EffortSettings) -> tuple[Assumption, ...]:
     """What the user gave, in words for the report."""
     out = []

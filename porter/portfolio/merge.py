@@ -150,12 +150,14 @@ def portfolio(repositories: Sequence[Repository], answers: Iterable[Answer]) -> 
     rows = [_row(repository, by_name.get(repository.name), reports.get(repository.name), charged) for repository in repositories]
     some = next(iter(reports.values()), None)
     copied = tuple(Copied(places) for places in copies if len(places) > 1)
-    keys = [f"{one.repository}:{one.line.rule}:{one.line.group}:{one.line.label}" for one in charged]
+    parts: dict[str, Hours] = defaultdict(Hours)
+    for one in charged:
+        parts[f"{one.repository}:{one.line.rule}:{one.line.group}:{one.line.label}"] += one.left
     return Portfolio(
         tool=some.tool if some else Tool("", ""), targets=some.targets if some else (), rocm=some.rocm if some else "",
         rows=tuple(ranked(rows)), shared=tuple(_shared(reports, charged)), copied=copied,
         apart=_sum(one.line.hours for one in charged), together=_sum(one.left for one in charged),
-        hours=simulate.quantiles([one.left for one in charged], SEED, keys),
+        hours=simulate.quantiles(parts, SEED),
         ranked_by="value" if any(row.value is not None for row in rows) else "hours",
     )  # fmt: skip
 
