@@ -4,64 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from porter import report_file
 from porter.baseline_cache import Cache, key_of
 from porter.config import Config
 from porter.errors import InputError
-from porter.model import Baseline, Finding, Hours, Problem, Quantiles, Report, Rule, Scope
-from porter.report_file import MAX_BYTES, SCHEMA
+from porter.model import Baseline, Finding, Problem, Report
 from porter.revision import Reader, checkout_of
 
 Audit = Callable[[Path, Config], Report]
-
-
-class _Tool(msgspec.Struct, frozen=True):
-    version: str = ""
-    rules: str = ""
-
-
-class _Summary(msgspec.Struct, frozen=True):
-    effort_hours: Quantiles = Quantiles()
-    complete: bool = True
-
-
-class _Path(msgspec.Struct, frozen=True):
-    path: str
-
-
-class _Suppressed(msgspec.Struct, frozen=True):
-    fingerprint: str
-
-
-class _Estimate(msgspec.Struct, frozen=True):
-    total: Hours = Hours()
-
-
-class Saved(msgspec.Struct, frozen=True):
-    """What a comparison needs of a JSON report; everything else in it is passed over."""
-
-    schema: str
-    tool: _Tool
-    root: str
-    commit: str
-    targets: tuple[str, ...]
-    rocm: str
-    summary: _Summary
-    findings: tuple[Finding, ...]
-    insights: tuple[Finding, ...]
-    files: tuple[_Path, ...]
-    suppressions: tuple[_Suppressed, ...] = ()
-    estimate: _Estimate = _Estimate()
-    scope: Scope | None = None
-
-    @property
-    def paths(self) -> frozenset[str]:
-        """The files that were scanned."""
-        return frozenset(record.path for record in self.files)
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -72,23 +27,23 @@ class Comparison(msgspec.Struct, frozen=True):
     unchanged: tuple[Finding, ...]
 
 
-def load(path: Path) -> Saved:
-    """A report that was saved as JSON; raises InputError for anything else."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"{path}: larger than {MAX_BYTES >> 30} GiB")
-        saved = msgspec.json.decode(path.read_bytes(), type=Saved)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(
-            f"{path}: is no JSON report of porter: {str(error)[:200]}", "write one with porter scan --output FILE.json"
-        ) from error
-    if saved.schema != SCHEMA:
-        raise InputError(f"{path}: its schema is '{saved.schema[:60]}', this porter reads {SCHEMA}")
+def load(path: Path) -> Report:
+    """A report that was saved as JSON and can be compared with; raises InputError for anything else."""
+    saved = report_file.read(path)
     if saved.scope is not None:
         raise InputError(f"{path}: holds changed files alone (--changed-since), so nothing can be compared with it", "scan everything")
     return saved
+
+
+def between(before: Report, after: Report) -> Comparison:
+    """The findings of two reports compared."""
+    hidden = frozenset(finding.fingerprint for finding in after.suppressed)
+    return compare(before.findings, after.findings, paths_of(after), hidden)
+
+
+def paths_of(report: Report) -> frozenset[str]:
+    """The files that were scanned."""
+    return frozenset(record.path for record in report.files)
 
 
 def compare(before: Sequence[Finding], after: Sequence[Finding], paths: frozenset[str], hidden: frozenset[str] = frozenset()) -> Comparison:
@@ -121,23 +76,23 @@ def _content(finding: Finding) -> tuple[str, str]:
     return finding.rule, " ".join(finding.snippet.split("\n", 1)[0].split())
 
 
-def differences(before: Saved, after: Saved) -> tuple[str, ...]:
+def differences(before: Report, after: Report) -> tuple[str, ...]:
     """What else changed between two reports, so that a new finding need not come from a change of the code."""
     pairs = (
-        ("root", before.root, after.root), ("porter", before.tool.version, after.tool.version),
-        ("rules", before.tool.rules, after.tool.rules),
+        ("root", before.root, after.root), ("porter", before.tool_version, after.tool_version),
+        ("rules", before.rules_version, after.rules_version),
         ("targets", ", ".join(before.targets), ", ".join(after.targets)), ("ROCm", before.rocm, after.rocm),
     )  # fmt: skip
     out = [f"{name} {old or 'unknown'} before, {new or 'unknown'} now" for name, old, new in pairs if old != new]
-    if not before.summary.complete:
+    if not before.complete:
         out.append("the earlier audit was incomplete")
     return tuple(out)
 
 
-def change(before: Saved, after: Saved) -> float:
+def change(before: Report, after: Report) -> float:
     """Likely hours that came (or went, below zero) in the sum of all lines; of the medians where a report has no sum."""
     if before.findings and not before.estimate.total.likely:
-        return after.summary.effort_hours.p50 - before.summary.effort_hours.p50
+        return after.estimate.hours.p50 - before.estimate.hours.p50
     return round(after.estimate.total.likely - before.estimate.total.likely, 4)
 
 
@@ -152,7 +107,7 @@ class Source:
         self.text = text
         self.root = root
         self.cache = cache
-        self.saved: Saved | None = None
+        self.saved: Report | None = None
         self.commit = ""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         path = Path(text)
@@ -170,17 +125,17 @@ class Source:
                 self.close()
                 raise
 
-    def report(self, config: Config, audit: Audit, now: Report) -> tuple[Saved, dict[str, Rule]]:
-        """The earlier report, and the rules it names as far as they are known; ``now`` is the later one, of the same porter."""
-        if self.saved is not None or self._folder is None:
-            return self.saved or Saved(SCHEMA, _Tool(), "", "", (), "", _Summary(), (), (), ()), {}
+    def report(self, config: Config, audit: Audit, now: Report) -> Report:
+        """The earlier report; ``now`` is the later one, of the same porter."""
+        if self.saved is not None:
+            return self.saved
         place = f"{self._reader.checkout.place}\n{self._reader.checkout.is_file}\n{now.root}"
         key = key_of(self.commit, place, now, config) if self.cache else ""
         kept = self.cache.get(key) if self.cache else None
         before = kept or self._audit(config, audit)
         if self.cache and kept is None:
             self.cache.put(key, before)
-        return saved_of(before), before.rules
+        return before
 
     def _audit(self, config: Config, audit: Audit) -> Report:
         """The report of the revision, whose files live in a temporary folder."""
@@ -196,36 +151,23 @@ class Source:
             self._folder.cleanup()
 
 
-def saved_of(report: Report) -> Saved:
-    """A report as if it had been saved and read again."""
-    return Saved(
-        SCHEMA, _Tool(report.tool_version, report.rules_version), report.root, report.commit, report.targets, report.rocm,
-        _Summary(report.estimate.hours, report.complete), report.findings, report.insights,
-        tuple(_Path(record.path) for record in report.files), tuple(_Suppressed(f.fingerprint) for f in report.suppressed),
-        _Estimate(report.estimate.total),
-    )  # fmt: skip
-
-
 def against(report: Report, source: Source, config: Config, audit: Audit) -> Report:
     """The report with the state of every finding, what is fixed, and the debt before and after."""
-    before, rules = source.report(config, audit, report)
-    return against_saved(report, before, source.text if source.commit else Path(source.text).name, source.commit, rules)
+    before = source.report(config, audit, report)
+    return against_saved(report, before, source.text if source.commit else Path(source.text).name, source.commit)
 
 
-def against_saved(report: Report, before: Saved, name: str, commit: str = "", rules: Mapping[str, Rule] | None = None) -> Report:
-    """The report held against an earlier one that is called ``name``; ``rules`` are those that the earlier one names."""
-    now = saved_of(report)
-    paths = now.paths
-    hidden = frozenset(one.fingerprint for one in now.suppressions)
-    found = compare(before.findings, report.findings, paths, hidden)
-    insights = compare(before.insights, report.insights, paths)
-    notes = [Problem("baseline", "", 0, f"compared with {name}: {words}", matters=False) for words in differences(before, now)]
+def against_saved(report: Report, before: Report, name: str, commit: str = "") -> Report:
+    """The report held against an earlier one that is called ``name``."""
+    found = between(before, report)
+    insights = compare(before.insights, report.insights, paths_of(report))
+    notes = [Problem("baseline", "", 0, f"compared with {name}: {words}", matters=False) for words in differences(before, report)]
     return msgspec.structs.replace(
         report, findings=_with_states(report.findings, found.unchanged), insights=_with_states(report.insights, insights.unchanged),
-        fixed=found.fixed, rules={**(rules or {}), **report.rules}, problems=tuple(sorted({*report.problems, *notes})),
+        fixed=found.fixed, rules={**before.rules, **report.rules}, problems=tuple(sorted({*report.problems, *notes})),
         baseline=Baseline(
-            name, commit or before.commit, len(found.new), len(found.fixed), len(found.unchanged), before.summary.effort_hours,
-            report.estimate.hours, change(before, now),
+            name, commit or before.commit, len(found.new), len(found.fixed), len(found.unchanged), before.estimate.hours,
+            report.estimate.hours, change(before, report),
         ),
     )  # fmt: skip
 

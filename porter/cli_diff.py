@@ -8,8 +8,8 @@ from typing import Any
 import click
 import msgspec
 
-from porter.baseline import Comparison, Saved, change, compare, differences, load
-from porter.model import Finding, plain
+from porter.baseline import Comparison, between, change, differences, load
+from porter.model import Finding, Report, plain
 from porter.render import numbers
 from porter.render.neutral import one_line
 
@@ -25,12 +25,11 @@ POINTS = ("p10", "p50", "p80", "p90")
 def diff(before: str, after: str, shape: str) -> None:
     """Compare two JSON reports: new, fixed and unchanged findings, matched by content, and the hours before and after."""
     first, second = load(Path(before)), load(Path(after))
-    hidden = frozenset(one.fingerprint for one in second.suppressions)
-    found = compare(first.findings, second.findings, second.paths, hidden)
+    found = between(first, second)
     click.echo(as_json(first, second, found) if shape == "json" else as_text(first, second, found), nl=False)
 
 
-def as_json(before: Saved, after: Saved, found: Comparison) -> str:
+def as_json(before: Report, after: Report, found: Comparison) -> str:
     """The comparison as JSON text: counts, hours, and the three lists with findings as the reports have them."""
     lists = {"new": found.new, "fixed": found.fixed, "unchanged": found.unchanged}
     hours = {"before": _points(before), "after": _points(after)}
@@ -48,10 +47,10 @@ def as_json(before: Saved, after: Saved, found: Comparison) -> str:
     return msgspec.json.format(msgspec.json.encode(out), indent=2).decode() + "\n"
 
 
-def as_text(before: Saved, after: Saved, found: Comparison) -> str:
+def as_text(before: Report, after: Report, found: Comparison) -> str:
     """The comparison for people: one line of counts, the debt, what else differs, then the findings that came and went."""
     lines = [f"{len(found.new)} new, {len(found.fixed)} fixed, {len(found.unchanged)} unchanged"]
-    lines.append("Debt    " + numbers.debt(before.summary.effort_hours, after.summary.effort_hours, change(before, after)))
+    lines.append("Debt    " + numbers.debt(before.estimate.hours, after.estimate.hours, change(before, after)))
     lines += [f"Note    {one_line(words)}" for words in differences(before, after)]
     for title, rows in (("New", found.new), ("Fixed", found.fixed)):
         if rows:
@@ -65,12 +64,12 @@ def _row(finding: Finding) -> str:
     return f"  {finding.severity:8} {one_line(finding.path)}:{finding.line}  {finding.rule}: {one_line(finding.message, 160)}"
 
 
-def _side(saved: Saved) -> dict[str, Any]:
+def _side(saved: Report) -> dict[str, Any]:
     return {
-        "root": saved.root, "commit": saved.commit, "version": saved.tool.version, "rules": saved.tool.rules,
-        "targets": list(saved.targets), "rocm": saved.rocm, "complete": saved.summary.complete,
+        "root": saved.root, "commit": saved.commit, "version": saved.tool_version, "rules": saved.rules_version,
+        "targets": list(saved.targets), "rocm": saved.rocm, "complete": saved.complete,
     }  # fmt: skip
 
 
-def _points(saved: Saved) -> dict[str, float]:
-    return {name: round(getattr(saved.summary.effort_hours, name), 2) for name in POINTS}
+def _points(saved: Report) -> dict[str, float]:
+    return {name: round(getattr(saved.estimate.hours, name), 2) for name in POINTS}

@@ -21,7 +21,7 @@ from conftest import ROOT, need_tool
 from packaging.requirements import Requirement
 
 from porter import cli_comment, pipeline
-from porter.baseline import against_saved, saved_of
+from porter.baseline import against_saved
 from porter.cli import main
 from porter.comment import choose, text
 from porter.comment.values import Marker, Place
@@ -40,7 +40,7 @@ def pull(ruleset: RuleSet) -> Report:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline.rules, "load", lambda *_: ruleset)
         before, after = (pipeline.audit(PULL / side, Config(jobs=0)) for side in ("base", "head"))
-    return against_saved(after, saved_of(before), "main", rules=before.rules)
+    return against_saved(after, before, "main")
 
 
 def test_a_pull_request_that_ports_gives_a_comment_that_helps(pull: Report) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from porter import pipeline
-from porter.baseline import against_saved, saved_of
+from porter.baseline import against_saved
 from porter.comment import choose, text
 from porter.comment.values import Marker, Place
 from porter.config import Config
@@ -41,7 +41,7 @@ def report() -> Report:
     """The report of the pull request's head, held against its base."""
     config = Config(jobs=0)
     before = pipeline.audit(PULL / "base", config)
-    return against_saved(pipeline.audit(PULL / "head", config), saved_of(before), "main", rules=before.rules)
+    return against_saved(pipeline.audit(PULL / "head", config), before, "main")
 
 
 def main() -> int:
