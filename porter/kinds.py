@@ -25,8 +25,22 @@ CXX_SUFFIXES = (
     ".cpp.in",
     ".cc.in",
 )
-ARCHIVE_SUFFIXES = (".whl", ".zip", ".conda", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
-BINARY_SUFFIXES = (".cubin", ".fatbin", ".engine", ".plan", ".so", ".trt", ".a", ".dll", ".safetensors", ".gguf", *ARCHIVE_SUFFIXES)
+ARCHIVE_SUFFIXES = (
+    ".whl",
+    ".zip",
+    ".conda",
+    ".egg",
+    ".tar",
+    ".tar.gz",
+    ".tgz",
+    ".tar.xz",
+    ".txz",
+    ".tar.bz2",
+    ".tbz2",
+    ".tar.zst",
+    ".tzst",
+)
+BINARY_SUFFIXES = (".cubin", ".fatbin", ".engine", ".plan", ".so", ".trt", ".a", ".dll", ".pyd", ".safetensors", ".gguf", *ARCHIVE_SUFFIXES)
 MAX_LOOKED_INTO = 256 * 1024 * 1024  # bytes of a library or an archive: the lists of what they hold stand at their ends
 BY_NAME = (
     (
@@ -91,7 +105,7 @@ def _kind_of_name(path: str) -> str | None:
 def binary_limit(path: str, limit: int) -> int:
     """How many bytes of a binary are read: more of libraries and archives, the usual limit of weights and engines."""
     name = PurePosixPath(path).name.lower()
-    deep = name.endswith((".so", ".a", *ARCHIVE_SUFFIXES)) or ".so." in name
+    deep = name.endswith((".so", ".a", ".dll", ".pyd", *ARCHIVE_SUFFIXES)) or ".so." in name
     return max(limit, MAX_LOOKED_INTO) if deep else limit
 
 

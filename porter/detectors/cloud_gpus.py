@@ -10,7 +10,8 @@ from porter.config import Config
 from porter.model import Fact, Hit, Related
 from porter.parse import Parsed
 
-KINDS = ("yaml", "hcl", "shell", "json", "jenkins", "toml", "make")
+KINDS = ("yaml", "hcl", "shell", "json", "jenkins", "toml", "make", "python", "notebook")
+WORDS = (b"modal",)
 RULE = "cloud-gpu-node-selector"
 MAX_RELATED = 20
 TYPE = re.compile(
@@ -23,12 +24,17 @@ TYPE = re.compile(
     re.IGNORECASE,
 )
 MODEL = re.compile(r"(?:nvidia[-_ ])?(?:A10G?|A100|H100|H200|B200|GB200|L4|L40S?|T4|V100)(?:-\d+GB)?(?::\d+)?", re.IGNORECASE)
+MODAL = re.compile(r"modal\.gpu\.(?:A10G?|A100|H100|H200|B200|L4|L40S|T4|Any)")
+MODAL_ARGUMENT = re.compile(r"gpu=(?:A10G?|A100|H100!?|H200|B200\+?|L4|L40S|T4|RTX-PRO-6000|any)(?:-\d+GB)?(?::\d+)?", re.IGNORECASE)
 MODEL_KEY = re.compile(r"(?:^|[._])(?:accelerators?|accelerator_type|gpu|gpu_?type|gpuType)\Z", re.IGNORECASE)
 PREFIX = re.compile(r"(?:type|accelerator)=", re.IGNORECASE)
 
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
     """One hit for each setting, however many types it lists."""
+    if parsed.file.kind in ("python", "notebook"):
+        yield from _modal(parsed)
+        return
     found: dict[str, list[tuple[Fact, str]]] = {}
     lines: set[int] = set()
     for fact in parsed.facts:
@@ -44,6 +50,27 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
         more = f" and {len(places) - 1} more types" if len(places) > 1 else ""
         related = tuple(Related(parsed.file.path, fact.span.line, name) for fact, name in places[1:MAX_RELATED])
         yield Hit(RULE, first.span, f"asks for {asked}{more}", asked, RULE, live=first.live, related=related)
+
+
+def _modal(parsed: Parsed) -> Iterator[Hit]:
+    """GPUs that Modal's decorators ask for, by class or by argument; one hit a file."""
+    found = [
+        fact
+        for fact in parsed.facts
+        if (fact.kind in ("py_call", "py_attr") and MODAL.fullmatch(fact.name))
+        or (fact.kind == "py_arg" and MODAL_ARGUMENT.fullmatch(fact.name) and _asks_modal(fact))
+    ]
+    if not found or not any(fact.kind == "py_import" and fact.name.partition(".")[0] == "modal" for fact in parsed.facts):
+        return
+    first = found[0]
+    asked = first.name.partition("=")[2] or first.name.rpartition(".")[2]
+    related = tuple(Related(parsed.file.path, fact.span.line, fact.name) for fact in found[1:MAX_RELATED])
+    more = f" and in {len(found) - 1} more places" if len(found) > 1 else ""
+    yield Hit(RULE, first.span, f"asks Modal for {asked}{more}", asked, RULE, live=first.live, related=related)
+
+
+def _asks_modal(fact: Fact) -> bool:
+    return fact.detail.get("callee", "").rpartition(".")[2] in ("function", "cls", "create", "with_options")
 
 
 def _values(fact: Fact) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Archives (zip, wheel, conda, tar): member names and the first bytes of members, read in memory within fixed budgets.
+"""Archives (zip, wheel, conda with its inner tar files, tar): member names and first bytes, read in memory within fixed budgets.
 
 Nothing is written to disk and no member name is used as a path. The ZIP layout is that of APPNOTE 6.3.10, sections 4.3.7, 4.3.12 and
 4.3.16. Work is bounded by bytes, not by time, so that the same file always gives the same result.
@@ -22,6 +22,7 @@ TOTAL_BYTES = 192 * 2**20  # packed and unpacked bytes that are gone through in 
 STEP = 2**18
 _END = b"PK\5\6"
 _CENTRAL = b"PK\1\2"
+_INNER = (".tar.zst",)
 _LOCAL = b"PK\3\4"
 
 Visit = Callable[[str, bytes], None]
@@ -91,10 +92,15 @@ def _zip(data: bytes, wanted: Callable[[str], bool], visit: Visit, found: Conten
         if not member.name or member.name.endswith("/"):
             continue
         found.names.append(member.name)
-        if wanted(member.name) and budget > 0:
+        inner = member.name.endswith(_INNER) and "/" not in member.name  # of a .conda file: what it installs, and its metadata
+        if (inner or wanted(member.name)) and budget > 0:
             body, spent = _zip_member(data, member, min(budget, MEMBER_BYTES), found)
             budget -= spent
-            if body:
+            stream = tarball.stream_of(body) if inner else None
+            if stream is not None:
+                _tar(stream, wanted, visit, found)
+                budget -= stream.out
+            elif body and not inner:
                 visit(member.name, body)
     if budget <= 0:
         found.leave(f"more than {TOTAL_BYTES >> 20} MiB to unpack")

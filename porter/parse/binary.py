@@ -75,7 +75,7 @@ def _compiled(sheet: Sheet, base: str, file: SourceFile) -> None:
     words = found.words() or (f"ships {base}" if device_code.is_nvidia(base) else "")
     names = [base] if device_code.is_nvidia(base) else []
     _needs(sheet, Inside((*found.libraries, *names), found.sections), words)
-    if not file.data.startswith((device_code.ELF, device_code.ARCHIVE)):
+    if not file.data.startswith((device_code.ELF, device_code.ARCHIVE, device_code.WINDOWS)):
         return
     if len(file.data) < 64:
         sheet.problem(0, "file is cut short", matters=False)
@@ -85,7 +85,13 @@ def _compiled(sheet: Sheet, base: str, file: SourceFile) -> None:
 
 def _needs(sheet: Sheet, found: Inside, words: str) -> None:
     for name in dict.fromkeys((*found.libraries, *found.sections)):
-        sheet.add("binary", f"elf:{name}", 0, 0, words=words if device_code.is_nvidia(name) or name in found.sections else "")
+        sheet.add(
+            "binary",
+            f"elf:{device_code.on_linux(name)}",
+            0,
+            0,
+            words=words if device_code.is_nvidia(name) or name in found.sections else "",
+        )
 
 
 def _archive(sheet: Sheet, base: str, file: SourceFile) -> None:
@@ -95,7 +101,8 @@ def _archive(sheet: Sheet, base: str, file: SourceFile) -> None:
     elif base.endswith(".conda"):
         sheet.add("conda_package", base.rsplit("-", 2)[0].lower() if base.count("-") >= 2 else "", 0, 0)
     seen = _Seen()
-    held = archive.look(file.data, _is_wanted, seen.take)
+    for_windows = base.endswith(".whl") and "win" in base.rsplit("-", 1)[-1]
+    held = archive.look(file.data, _is_metadata if for_windows else _is_wanted, seen.take)
     for suffixes, called in (*(((suffix,), suffix) for suffix in _IN_ARCHIVES), (_SOURCES, "archive:.cu")):
         if members := [name for name in held.names if name.endswith(suffixes)]:
             sheet.add("binary", called, 0, 0, words=_listed(members))
@@ -113,7 +120,11 @@ def _archive(sheet: Sheet, base: str, file: SourceFile) -> None:
 def _is_wanted(name: str) -> bool:
     """Whether a member is opened: shared objects and static libraries, and the list of what a wheel requires."""
     base = name.rsplit("/", 1)[-1]
-    return base.endswith((".so", ".a", ".fatbin")) or ".so." in base or name.endswith(".dist-info/METADATA")
+    return base.endswith((".so", ".a", ".fatbin", ".dll", ".pyd")) or ".so." in base or _is_metadata(name)
+
+
+def _is_metadata(name: str) -> bool:
+    return name.endswith(".dist-info/METADATA")
 
 
 def _listed(found: list[str]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from porter.model import Live
 from porter.parse import compiler_line, install_line
+from porter.parse.json_leaves import leaves
 from porter.parse.sheet import Sheet
 from porter.parse.shell_words import Word, assignment, names
 
@@ -20,7 +21,7 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9_-]{1,24}")
 _OPERATOR = re.compile(r"\$\{\w+[^}\w]")
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _WITH_SUBCOMMAND = names(
-    "docker podman nerdctl nvidia-smi nsys ncu vllm sglang helm kubectl dcgmi git amd-smi rocm-smi nvidia-ctk ray trtllm-serve "
+    "docker podman nerdctl nvidia-smi nsys ncu vllm sglang helm kubectl oc dcgmi git amd-smi rocm-smi nvidia-ctk ray trtllm-serve "
     "trtllm-bench singularity apptainer accelerate deepspeed bazel bazelisk cargo minikube kind terraform module modprobe"
 )
 _WRAPPERS = {
@@ -33,6 +34,9 @@ _MODULES = (("vllm.entrypoints.", "vllm serve"), ("sglang.launch_server", "sglan
 _MODULE_LOADS = frozenset(("module load", "module add", "module swap", "module switch"))
 _CHARTS = frozenset(("helm install", "helm upgrade", "helm template", "helm pull"))
 _CHART = re.compile(r"[a-z][\w-]*/[a-z][\w-]*")
+_PATCHES = frozenset(("kubectl patch", "kubectl run", "kubectl create", "oc patch"))
+_SCOPES = frozenset(("-n", "--namespace", "--context", "--kubeconfig", "--kube-context", "--cluster", "--user", "-s", "--server"))
+_MAX_PATCH = 20_000
 _SERVICES = frozenset(("systemctl", "service"))
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:w|\.exe)?|\$\{?PYTHON\w*\}?", re.IGNORECASE)
 _QUIET = names("[ [[ test echo printf cd pwd set unset shift return exit true false : read trap mkdir rm cp mv ln chmod chown cat ls")
@@ -105,10 +109,24 @@ def _read_words(sheet: Sheet, name: str, words: list[Word], line: Invocation) ->
         sheet.add("command_flag", f"vllm serve --model={model}", words[0].start, words[0].end, line.live, "host", value=model)
     if name.split()[0] in ("helm", "kubectl"):
         install_line.read_addresses(sheet, words, line.live, line.expand)
+    if name in _PATCHES:
+        _read_patch(sheet, words, line)
     prefix = "module load" if name in _MODULE_LOADS else name if name in _SERVICES else "helm chart" if name in _CHARTS else ""
     for word in words if prefix else ():
         if name not in _CHARTS or _CHART.fullmatch(word.text):
             sheet.add("command_flag", f"{prefix} {word.text}", word.start, word.end, line.live, "host")
+
+
+def _read_patch(sheet: Sheet, words: list[Word], line: Invocation) -> None:
+    """What a JSON or merge patch in an argument sets, as a manifest would: RFC 6901 writes a slash in a key as ~1."""
+    for word in words:
+        text = word.text.partition("=")[2] if word.text.startswith("--") else word.text
+        if text[:1] not in "[{" or len(text) > _MAX_PATCH:
+            continue
+        for leaf in leaves(text)[0][:MAX_FLAGS]:
+            pointer = leaf.value.strip("/").replace("/", ".").replace("~1", "/").replace("~0", "~") if leaf.path == "path" else ""
+            key = f"{pointer}=…" if pointer else f"{leaf.path}={leaf.value}"
+            sheet.add("manifest_key", key, word.start, word.end, line.live, "host", value="" if pointer else leaf.value)
 
 
 def command_name(line: Invocation) -> tuple[str, list[Word]]:
@@ -119,8 +137,8 @@ def command_name(line: Invocation) -> tuple[str, list[Word]]:
         return _python_name(words)
     if program in _WITH_SUBCOMMAND:
         at = 1
-        while at < len(words) and words[at].text.startswith("-") and program in ("docker", "podman", "bazel", "kubectl", "helm"):
-            at += 1
+        while at < len(words) and words[at].text.startswith("-") and program in ("docker", "podman", "bazel", "kubectl", "oc", "helm"):
+            at += 2 if program in ("kubectl", "oc", "helm") and words[at].text in _SCOPES else 1
         if at < len(words) and _SUBCOMMAND.fullmatch(words[at].text):
             if words[at].text in ("container", "compose") and at + 1 < len(words) and program in ("docker", "podman"):
                 return f"{program} {words[at + 1].text}", words[at + 2 :]

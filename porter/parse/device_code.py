@@ -11,8 +11,10 @@ import struct
 from dataclasses import dataclass
 
 from porter.parse.elf import needed_libraries, section_names
+from porter.parse.pe import imported_libraries
 
 ELF = b"\x7fELF"
+WINDOWS = b"MZ"
 FATBIN = b"\x50\xed\x55\xba"
 ARCHIVE = b"!<arch>\n"
 MAX_CONTAINERS = 4_096
@@ -24,6 +26,13 @@ _NVIDIA = re.compile(
     r"[A-Za-z0-9_+.-]*?\.so",
     re.IGNORECASE,
 )
+
+_NVIDIA_DLL = re.compile(
+    r"(?P<stem>cudart|cublas(?:lt)?|cufftw?|curand|cusparse|cusolver(?:mg)?|cudnn\w*?|cupti|cutensor\w*?|cufile|nvcuda|nvinfer\w*?|nvonnxparser"
+    r"|nvrtc(?:-builtins)?|nvtoolsext|nvjpeg|nvjitlink|npp[a-z]+|nvml|nvcuvid|nvencodeapi|nccl|torch_cuda\w*?|c10_cuda)(?:64)?(?:_[\d_]+)?\.dll",
+    re.IGNORECASE,
+)
+_ON_LINUX = {"nvcuda": "cuda", "nvml": "nvidia-ml", "nvencodeapi": "nvidia-encode", "nvtoolsext": "nvToolsExt", "nvjitlink": "nvJitLink"}
 
 
 @dataclass(frozen=True)
@@ -47,18 +56,27 @@ class Inside:
 
 
 def is_nvidia(name: str) -> bool:
-    """Whether a library's file name is that of a library of NVIDIA."""
-    return _NVIDIA.match(name) is not None
+    """Whether a library's file name, on Linux or Windows, is that of a library of NVIDIA."""
+    return _NVIDIA.match(name) is not None or _NVIDIA_DLL.fullmatch(name) is not None
+
+
+def on_linux(name: str) -> str:
+    """What a library of NVIDIA with a Windows name is called on Linux, where rules know it: cudart64_12.dll is libcudart.so."""
+    match = _NVIDIA_DLL.fullmatch(name)
+    return f"lib{_ON_LINUX.get(match['stem'].lower(), match['stem'])}.so" if match else name
 
 
 def inside(data: bytes) -> Inside:
-    """What a compiled file says of itself; empty for anything that is no ELF file, static library or fatbin."""
+    """What a compiled file says of itself; empty for anything but ELF and PE files, static libraries and fatbins."""
     if data.startswith(ELF):
         sections = tuple(name for name in section_names(data) if "fatbin" in name or name.startswith(".nv"))
         found = architectures(data)
         if found and not any(name.startswith(".nv") for name in sections):
             sections = (*sections, ".nv_fatbin")  # the list of sections is stripped, or behind the part that was unpacked
         return Inside(tuple(needed_libraries(data)), sections, found)
+    if data.startswith(WINDOWS):
+        found = architectures(data)
+        return Inside(tuple(imported_libraries(data)), (".nv_fatbin",) if found else (), found)
     if data.startswith(ARCHIVE):
         marks = tuple(mark.decode() for mark in _MARKS if mark in data)
         return Inside((), marks, architectures(data) if marks else ())

@@ -1,4 +1,4 @@
-"""Tar streams (plain, gzip, xz, bzip2): member names and sizes, unpacked piece by piece in memory within a budget of bytes."""
+"""Tar streams (plain, gzip, xz, bzip2, Zstandard): member names and sizes, unpacked piece by piece in memory within a budget of bytes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import zlib
 from collections.abc import Iterator
 from typing import Protocol
 
-MAX_BYTES = {"tar": 2**30, "gz": 192 * 2**20, "xz": 96 * 2**20, "bz2": 48 * 2**20}  # unpacked; xz and bzip2 are slow
+import zstandard
+
+MAX_BYTES = {"tar": 2**30, "gz": 192 * 2**20, "xz": 96 * 2**20, "bz2": 48 * 2**20, "zst": 192 * 2**20}  # unpacked; xz and bzip2 are slow
 MAX_RATIO = 400  # unpacked to packed bytes, once BOMB_BYTES are out
 BOMB_BYTES = 16 * 2**20
 STEP = 2**18
 MAX_LONG_NAME = 4_096
 BLOCK = 512
 _LZMA_MEMORY = 128 * 2**20
+ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _FILES = (b"0", b"\0", b"7")
 
 
@@ -52,6 +55,22 @@ class _Gzip:
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         """At most ``max_length`` unpacked bytes; raises zlib.error."""
         return self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
+
+
+class _Zstandard:
+    """A Zstandard stream with the interface of bz2's decompressor; frames that want more memory than xz may have are refused."""
+
+    def __init__(self, data: bytes) -> None:
+        reader = zstandard.ZstdDecompressor(max_window_size=_LZMA_MEMORY)
+        self._stream = reader.stream_reader(data, read_across_frames=True)
+        self.eof = False
+        self.needs_input = False
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """At most ``max_length`` unpacked bytes of the whole that it was made with; raises zstandard.ZstdError."""
+        piece = self._stream.read(max_length)
+        self.eof = not piece
+        return piece
 
 
 class Stream:
@@ -120,7 +139,7 @@ class Stream:
                 if not feed and self._at >= len(self._data):
                     self.why = "its end is missing"
                     return b""
-        except (zlib.error, lzma.LZMAError, OSError, EOFError):
+        except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError):
             self.why = "it is damaged"
         return b""
 
@@ -133,6 +152,8 @@ def stream_of(data: bytes) -> Stream | None:
         return Stream(data, "xz", lzma.LZMADecompressor(lzma.FORMAT_XZ, _LZMA_MEMORY))
     if data[:3] == b"BZh":
         return Stream(data, "bz2", bz2.BZ2Decompressor())
+    if data[:4] == ZSTANDARD:
+        return Stream(data, "zst", _Zstandard(data))
     return Stream(data, "tar", None) if data[257:262] == b"ustar" else None
 
 
