@@ -6,7 +6,7 @@ import pytest
 
 from porter import link
 from porter.config import Config
-from porter.detectors import sync_warp, warp_constants, warp_lanes
+from porter.detectors import sync_warp, warp_constants, warp_lanes, warp_libraries
 from porter.flow.launches import launches_of
 from porter.flow.program import Program, program_of
 from porter.flow.values import HARDWARE, WARP, Value
@@ -215,3 +215,31 @@ def test_a_template_parameter_with_the_name_of_a_width_is_what_the_file_gives_fo
     of = program("k.cu", {"k.cu": kernel + host + "void g(int* p) {\n  k<int, 64><<<8, 64>>>(p);\n}\n"})
     assert value(of, "k", "n").kind == "hw"
     assert value(program("k.cu", {"k.cu": kernel}), "k", "n").kind == "named_width"
+
+
+TILES = (
+    "namespace cg = cooperative_groups;\n__global__ void k(double* p, double* sums) {\n"
+    "  auto tile = cg::tiled_partition<32>(cg::this_thread_block());\n"
+    "  double v = cg::reduce(tile, p[threadIdx.x], cg::plus<double>());\n  if (tile.thread_rank() == 0) sums[threadIdx.x / %s] = v;\n}\n"
+)
+
+
+@pytest.mark.parametrize(("width", "rule"), [("warpSize", "warpsize-mixed-with-32"), ("32", "tiled-partition-32")])
+def test_tiles_of_32_whose_results_are_counted_by_the_devices_width(width: str, rule: str) -> None:
+    index, parsed = index_of({"k.cu": TILES % width})
+    assert [hit.rule for hit in warp_libraries.detect(parsed["k.cu"], index, Config())] == [rule]
+
+
+def test_a_function_of_the_host_is_not_called_by_a_library_function_of_that_name() -> None:
+    host = "int reduce(int size, int n) {\n  launch(32);\n  return size % 32;\n}\n"
+    index, parsed = index_of({"k.cu": TILES % "32" + host})
+    hits = list(warp_libraries.detect(parsed["k.cu"], index, Config()))
+    assert [(hit.rule, hit.span.line) for hit in hits] == [("tiled-partition-32", 3)]
+
+
+def test_an_index_cut_by_32_and_put_together_again_is_a_layout() -> None:
+    body = "  int row = threadIdx.x;\n  p[%s] = __shfl_xor_sync(~0ull, p[row], 1);\n"
+    for text, sure in (("(row % 32) * 16 + (row / 32) * 4", Confidence.LOW), ("row / 32", Confidence.HIGH)):
+        index, parsed = index_of({"k.cu": f"__global__ void k(float* p) {{\n{body % text}}}\n"})
+        (hit,) = [hit for hit in warp_lanes.detect(parsed["k.cu"], index, Config()) if hit.rule == "warp-32-self-consistent"]
+        assert hit.confidence is sure

@@ -66,9 +66,17 @@ def _consistent(verdict: Verdict, targets: tuple[str, ...]) -> Hit:
     where = f"all {len(verdict.fixed)} places" if len(verdict.fixed) > 1 else "the one place that counts them"
     message = f"{what} {function.name} keeps to 32 lanes in {where}"
     sure = Confidence.HIGH if proven and verdict.collectives else Confidence.MEDIUM
-    if not verdict.collectives and not any(_is_named(use) for use in verdict.fixed):
+    if not any(_is_named(use) for use in verdict.fixed) and (not verdict.collectives or _is_address(verdict)):
         sure = Confidence.LOW  # nothing but arithmetic with 32: as well the width of a tile
     return Hit("warp-32-self-consistent", first.expr.span, message, function.name, confidence=sure, targets=targets)
+
+
+def _is_address(verdict: Verdict) -> bool:
+    """True where the only places cut one index by 32 and put it together again: (row % 32) * 16 + (row / 32) * 4 is a layout."""
+    events: dict[int, set[str]] = {}
+    for use in verdict.fixed:
+        events.setdefault(id(use.event), set()).add(use.role)
+    return all({"lane", "warp"} <= roles for roles in events.values())
 
 
 def _is_named(use: Use) -> bool:

@@ -15,7 +15,7 @@ from porter.flow.program import Evaluator, Program, program_of
 from porter.flow.roles import survey
 from porter.flow.use import Uses
 from porter.flow.values import WARP, WAVE
-from porter.flow.warps import fixed_uses, related
+from porter.flow.warps import fixed_uses, hardware_uses, related
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
@@ -104,9 +104,19 @@ def _block(env: Env, part: Expr, targets: tuple[str, ...]) -> Iterator[Hit]:
 
 
 def _tiles(uses: Uses, path: str, targets: tuple[str, ...]) -> Iterator[Hit]:
-    """One line of information on the tiles of 32 in a function."""
-    tiles = [use for use in uses.of("tile") if use.width == WARP]
-    if tiles:
+    """One line of information on the tiles of 32 in a function; a hazard where it counts warps of the device's width beside them."""
+    name = uses.env.function.name
+    tiles = [use for use in uses.of("tile") if use.width == WARP] if uses.env.function.on_device else []
+    asked = hardware_uses(uses)
+    if tiles and asked:
+        first = asked[0].expr
+        message = f"{name} takes a warp for the device's width here, and works in tiles of 32 in line {tiles[0].expr.line}"
+        listed = [*((use, "use of the tile") for use in tiles), *((use, "asks the device for its width") for use in asked)]
+        yield Hit(
+            "warpsize-mixed-with-32", first.span, message, name, confidence=Confidence.MEDIUM, targets=targets,
+            related=related(listed, path, first.line),
+        )  # fmt: skip
+    elif tiles:
         message = f"{uses.env.function.name} works in tiles of 32"
         yield Hit(
             "tiled-partition-32", tiles[0].expr.span, message, uses.env.function.name, confidence=Confidence.HIGH, targets=targets,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from porter.flow.expr import Expr
+
 SHUFFLES = {
     "__shfl_sync": "idx", "__shfl_up_sync": "up", "__shfl_down_sync": "down", "__shfl_xor_sync": "xor",
     "__shfl": "idx", "__shfl_up": "up", "__shfl_down": "down", "__shfl_xor": "xor",
@@ -20,3 +22,9 @@ FRAGMENTS = re.compile(
 )
 BARRIERS = frozenset({"__syncthreads", "__syncthreads_count", "__syncthreads_or", "__syncthreads_and", "__barrier_sync"})
 BIT_COUNTS = {"__popc": "__popcll", "__ffs": "__ffsll", "__clz": "__clzll", "__brev": "__brevll", "__fns": "__fns64"}
+FOREIGN = frozenset({"std", "cg", "cooperative_groups", "cub", "hipcub", "thrust", "cutlass", "cute", "cuda"})  # namespaces of libraries
+
+
+def is_foreign(call: Expr) -> bool:
+    """True for a call of a library's function, which no function of the project with the same last name is."""
+    return "::" in call.op and call.op.lstrip(":").partition("::")[0] in FOREIGN

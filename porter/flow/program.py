@@ -10,6 +10,7 @@ from porter.flow.env import MAX_CHASE, TYPE_NAME, Env
 from porter.flow.event import Function
 from porter.flow.expr import Expr, walk
 from porter.flow.fragments import parse_expression
+from porter.flow.intrinsics import is_foreign
 from porter.flow.members import Members
 from porter.flow.names import WIDTH_NAME
 from porter.flow.unit import Definition, Unit, unit_of
@@ -116,7 +117,7 @@ class Program:
             self._callers = {}
             for env in self.envs:
                 for call in calls_of(env.function):
-                    if call.name in self._by_name:
+                    if call.name in self._by_name and not is_foreign(call):
                         self._callers.setdefault(call.name, []).append((env, call))
         return self._callers.get(name, [])
 

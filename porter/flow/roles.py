@@ -6,7 +6,7 @@ from porter.flow.cub import default_width
 from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
-from porter.flow.intrinsics import BARRIERS, BIT_COUNTS, FRAGMENTS, MATRIX, SHUFFLES, VOTES
+from porter.flow.intrinsics import BARRIERS, BIT_COUNTS, FRAGMENTS, MATRIX, SHUFFLES, VOTES, is_foreign
 from porter.flow.members import keeps_lane
 from porter.flow.names import LANE_NAME, WARP_NAME, WIDTH_NAME
 from porter.flow.program import Program
@@ -77,7 +77,8 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
         if expr.kind == "binary":
             _binary(env, event, expr, parent, found)
         elif expr.kind == "call":
-            calls.add(expr.name)
+            if not is_foreign(expr):
+                calls.add(expr.name)
             _call(env, event, env.program.builtin(expr) or expr, parent, found)
             _asks_lane(env, event, expr, parent, found)
         elif expr.kind == "method":
