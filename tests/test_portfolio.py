@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,31 +12,38 @@ import msgspec
 import openpyxl
 import pytest
 from click.testing import CliRunner
+from report_factory import empty_report, finding, rules
 
+from porter import report_file
 from porter.cli import main
-from porter.model import Hours
+from porter.estimate.parameters import project
+from porter.model import EffortLine, Estimate, Hours, Quantiles, Report
 from porter.portfolio import book, listing, merge, page, run, saved
 from porter.portfolio.listing import Repository
 from porter.portfolio.one import Answer, Task, audit, signature
+from porter.render import json as json_report
 
 BENCHMARK = Path(__file__).parent / "benchmarks" / "portfolio_cluster.py"
 HEADER = "#pragma once\n__device__ inline int alive(bool p) { unsigned v = __ballot_sync(0xffffffff, p); return __popc(v); }\n"
 
 
-def line(rule: str, likely: float, once: float = 0.0, kind: str = "finding") -> dict[str, object]:
-    hours = {"best": likely / 2, "likely": likely, "worst": likely * 2}
-    first = {"best": once / 2, "likely": once, "worst": once * 2}
-    return {"label": rule, "rule": rule, "group": rule, "category": "cuda-only-library", "hours": hours, "once": first, "findings": 1,
-            "files": 1, "kind": kind}  # fmt: skip
+def line(rule: str, likely: float, once: float = 0.0, kind: str = "finding") -> EffortLine:
+    first = Hours(once / 2, once, once * 2)
+    return EffortLine(rule, "", Hours(likely / 2, likely, likely * 2), rule, rule, "cuda-only-library", 1, 1, kind, once=first)
 
 
-def report(*lines: dict[str, object], places: tuple[tuple[str, str], ...] = ()) -> bytes:
-    findings = [{"rule": rule, "group": rule, "path": path, "severity": "major", "category": "cuda-only-library"} for rule, path in places]
-    quantiles = {"p10": 1.0, "p50": sum(one["hours"]["likely"] for one in lines), "p80": 3.0, "p90": 4.0}  # type: ignore[index]
-    return json.dumps({
-        "tool": {"version": "1", "rules": "r"}, "commit": "", "targets": ["gfx942"], "rocm": "7.0", "effort": lines, "findings": findings,
-        "summary": {"cuda_files": 1, "cuda_lines": 10, "complete": True, "effort_hours": quantiles, "hand_lines": quantiles},
-    }).encode()  # fmt: skip
+def report(*lines: EffortLine, places: tuple[tuple[str, str], ...] = ()) -> bytes:
+    nvshmem = rules()["nvshmem"]
+    findings = tuple(
+        msgspec.structs.replace(finding(nvshmem, path, 1, "x", ""), rule=rule, group=rule, category="cuda-only-library")
+        for rule, path in places
+    )
+    hours = Quantiles(1.0, sum(one.hours.likely for one in lines), 3.0, 4.0)
+    return json_report.render(empty_report_with(findings=findings, estimate=Estimate(hours, hours, lines))).encode()
+
+
+def empty_report_with(**more: object) -> Report:
+    return msgspec.structs.replace(empty_report(), **more)
 
 
 def merged(*answers: Answer, **values: float) -> merge.Portfolio:
@@ -45,7 +51,7 @@ def merged(*answers: Answer, **values: float) -> merge.Portfolio:
 
 
 def test_a_first_fix_is_paid_whole_where_it_is_dearest_and_in_part_elsewhere() -> None:
-    part = merge.project().sharing.same_rule
+    part = project().sharing.same_rule
     whole = merged(Answer("a", report(line("x", 10.0, once=4.0))), Answer("b", report(line("x", 20.0, once=8.0))))
     left = {row.name: row.likely for row in whole.rows}
     assert left == {"a": pytest.approx(10.0 - 4.0 * (1 - part)), "b": 20.0}
@@ -138,9 +144,9 @@ def test_an_audit_gives_the_report_and_the_hashes_of_files_with_findings(reposit
     answer = audit(task(repository))
     assert answer.error == ""
     assert set(answer.content) == {"votes.cuh", "requirements.txt"}
-    found = msgspec.json.decode(answer.report, type=merge.Saved)
-    assert found.summary.cuda_files == 1
-    assert any(one.once != Hours() for one in found.effort)
+    found = report_file.parse(answer.report)
+    assert found.cuda_files == 1
+    assert any(one.once != Hours() for one in found.estimate.lines)
 
 
 def test_an_audit_that_fails_or_takes_too_long_is_told(tmp_path: Path, repository: Path) -> None:

@@ -12,68 +12,21 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from porter import report_file
 from porter.estimate import simulate
 from porter.estimate.parameters import project
-from porter.model import Hours, Quantiles
+from porter.model import EffortLine, Hours, Quantiles, Report
 from porter.portfolio.listing import Repository
 from porter.portfolio.one import Answer
 
 SEED = 0
 
 
-class Line(msgspec.Struct, frozen=True):
-    """A line of a repository's sum, as its JSON report has it."""
-
-    label: str
-    hours: Hours
-    rule: str = ""
-    group: str = ""
-    category: str = ""
-    findings: int = 0
-    files: int = 0
-    kind: str = "finding"
-    once: Hours = Hours()
-
-
-class Place(msgspec.Struct, frozen=True):
-    """A finding, as far as the portfolio needs it."""
-
-    rule: str
-    group: str
-    path: str
-    severity: str
-    category: str
-
-
-class Summary(msgspec.Struct, frozen=True):
-    """The headline of a repository's report."""
-
-    cuda_files: int
-    cuda_lines: int
-    complete: bool
-    effort_hours: Quantiles
-    hand_lines: Quantiles
-
-
 class Tool(msgspec.Struct, frozen=True):
-    """Which porter made a report."""
+    """Which porter made the reports."""
 
     version: str
     rules: str
-
-
-class Saved(msgspec.Struct, frozen=True):
-    """A repository's JSON report, as far as the portfolio needs it."""
-
-    tool: Tool
-    commit: str
-    targets: tuple[str, ...]
-    rocm: str
-    summary: Summary
-    findings: tuple[Place, ...]
-    effort: tuple[Line, ...]
-    already_ported: bool = False
-    rules: dict[str, dict[str, msgspec.Raw]] = {}
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -137,14 +90,14 @@ class Charged(msgspec.Struct, frozen=True):
     """A line of one repository with what is left of it."""
 
     repository: str
-    line: Line
+    line: EffortLine
     left: Hours
 
 
 def portfolio(repositories: Sequence[Repository], answers: Iterable[Answer]) -> Portfolio:
     """The portfolio of all repositories; the order of the answers changes nothing."""
     by_name = {answer.name: answer for answer in answers}
-    reports = {name: msgspec.json.decode(one.report, type=Saved) for name, one in sorted(by_name.items()) if not one.error}
+    reports = {name: report_file.parse(one.report, name) for name, one in sorted(by_name.items()) if not one.error}
     copies = _copies({name: by_name[name].content for name in reports})
     charged = _charged(reports, copies)
     rows = [_row(repository, by_name.get(repository.name), reports.get(repository.name), charged) for repository in repositories]
@@ -154,7 +107,8 @@ def portfolio(repositories: Sequence[Repository], answers: Iterable[Answer]) -> 
     for one in charged:
         parts[f"{one.repository}:{one.line.rule}:{one.line.group}:{one.line.label}"] += one.left
     return Portfolio(
-        tool=some.tool if some else Tool("", ""), targets=some.targets if some else (), rocm=some.rocm if some else "",
+        tool=Tool(some.tool_version, some.rules_version) if some else Tool("", ""),
+        targets=some.targets if some else (), rocm=some.rocm if some else "",
         rows=tuple(ranked(rows)), shared=tuple(_shared(reports, charged)), copied=copied,
         apart=_sum(one.line.hours for one in charged), together=_sum(one.left for one in charged),
         hours=simulate.quantiles(parts, SEED),
@@ -181,7 +135,7 @@ def _copies(content: dict[str, dict[str, str]]) -> list[tuple[tuple[str, str], .
     return sorted(tuple(found) for found in places.values())
 
 
-def _charged(reports: dict[str, Saved], copies: Iterable[tuple[tuple[str, str], ...]]) -> list[Charged]:
+def _charged(reports: dict[str, Report], copies: Iterable[tuple[tuple[str, str], ...]]) -> list[Charged]:
     """Every line of every repository with what is left when shared things are paid once."""
     free = {place for places in copies for place in places[1:]}
     payers = _payers(reports)
@@ -191,7 +145,7 @@ def _charged(reports: dict[str, Saved], copies: Iterable[tuple[tuple[str, str], 
         for place in report.findings:
             found[place.rule, place.group].append((name, place.path) in free)
         firsts = _firsts(report)
-        for line in report.effort:
+        for line in report.estimate.lines:
             copied = found.get((line.rule, line.group), []) if line.kind == "finding" else []
             part = sum(copied) / len(copied) if copied else 0.0
             saved = Hours()
@@ -201,7 +155,7 @@ def _charged(reports: dict[str, Saved], copies: Iterable[tuple[tuple[str, str], 
     return out
 
 
-def _payers(reports: dict[str, Saved]) -> dict[str, str]:
+def _payers(reports: dict[str, Report]) -> dict[str, str]:
     """The repository that pays the first fix of each family: the dearest, then the first by name."""
     best: dict[str, tuple[float, str]] = {}
     for name, report in reports.items():
@@ -210,16 +164,16 @@ def _payers(reports: dict[str, Saved]) -> dict[str, str]:
     return {family: name for family, (_, name) in best.items()}
 
 
-def _firsts(report: Saved) -> dict[str, Line]:
+def _firsts(report: Report) -> dict[str, EffortLine]:
     """The line of each family in which a repository pays its first fix."""
-    out: dict[str, Line] = {}
-    for line in report.effort:
+    out: dict[str, EffortLine] = {}
+    for line in report.estimate.lines:
         if line.kind == "finding" and (_family(line) not in out or line.once.likely > out[_family(line)].once.likely):
             out[_family(line)] = line
     return out
 
 
-def _family(line: Line) -> str:
+def _family(line: EffortLine) -> str:
     return project().pattern_of.get(line.rule, line.rule)
 
 
@@ -234,7 +188,7 @@ def _sum(hours: Iterable[Hours]) -> Hours:
     return total
 
 
-def _row(repository: Repository, answer: Answer | None, report: Saved | None, charged: Sequence[Charged]) -> Row:
+def _row(repository: Repository, answer: Answer | None, report: Report | None, charged: Sequence[Charged]) -> Row:
     if report is None:
         return Row(repository.name, value=repository.value, complete=False, error=answer.error if answer else "was not audited")
     own = [one for one in charged if one.repository == repository.name]
@@ -243,16 +197,16 @@ def _row(repository: Repository, answer: Answer | None, report: Saved | None, ch
     )
     severities: dict[str, int] = defaultdict(int)
     for place in report.findings:
-        severities[place.severity] += 1
-    p50 = report.summary.effort_hours.p50
+        severities[str(place.severity)] += 1
+    p50 = report.estimate.hours.p50
     return Row(
-        repository.name, report.commit, report.summary.cuda_files, report.summary.cuda_lines, dict(sorted(severities.items())),
-        report.summary.effort_hours, report.summary.hand_lines, left, apart - left, repository.value,
-        None if repository.value is None else repository.value / max(p50, 0.1), report.already_ported, report.summary.complete,
+        repository.name, report.commit, report.cuda_files, report.cuda_lines, dict(sorted(severities.items())),
+        report.estimate.hours, report.estimate.hand_lines, left, apart - left, repository.value,
+        None if repository.value is None else repository.value / max(p50, 0.1), report.already_ported, report.complete,
     )  # fmt: skip
 
 
-def _shared(reports: dict[str, Saved], charged: Iterable[Charged]) -> list[Shared]:
+def _shared(reports: dict[str, Report], charged: Iterable[Charged]) -> list[Shared]:
     """Rules found in two repositories or more, the greatest saving first."""
     by_rule: dict[str, list[Charged]] = defaultdict(list)
     for one in charged:
