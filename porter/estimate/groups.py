@@ -66,7 +66,7 @@ def _group(rule: Rule, name: str, members: Sequence[Finding], share: float, size
     if rule.category in project().scaled and share < 1.0 and rule.effort.once.worst:
         group.once = rule.effort.once.times(share)
         group.notes = (f"{percent(share)} of {duration(rule.effort.once.likely)}: a small project",)
-    if rule.category == LIBRARY and rule.action is not Action.REDESIGN:
+    if rule.category == LIBRARY:
         _limit(group, sum(sizes.get(path, 0) for path in group.a_file))
     return group
 
@@ -74,7 +74,8 @@ def _group(rule: Rule, name: str, members: Sequence[Finding], share: float, size
 def _limit(group: _Group, lines: int) -> None:
     """A library costs no more than learning its replacement and writing the code that calls it again."""
     numbers = project()
-    most = numbers.library.known + numbers.rewrite.times(lines) if lines else numbers.library.named
+    library = numbers.redesigned if group.rule.action is Action.REDESIGN else numbers.replaced
+    most = library.known + numbers.rewrite.times(lines) if lines else library.named
     less = _least(group.once, most)
     if less.likely < group.once.likely:
         why = "what calls it is small" if lines else "nothing of the own code calls it"

@@ -46,8 +46,8 @@ class ProjectLine(msgspec.Struct, frozen=True):
 class Library(msgspec.Struct, frozen=True):
     """Limits of the first fix of a library (see rules/effort/project.toml)."""
 
-    known: Hours  # getting to know its replacement; the code that calls it, written again, comes on top
-    named: Hours  # a library that is only named in requirements: nothing of the own code calls it
+    known: Hours  # getting to know what takes its place; the code that calls it, written again, comes on top
+    named: Hours  # nothing of the own code calls it: requirements, build files, images
 
 
 class PhaseOf(msgspec.Struct, frozen=True):
@@ -66,7 +66,8 @@ class Project(msgspec.Struct, frozen=True):
     scaled: frozenset[str]
     sharing: Sharing
     rewrite: Hours
-    library: Library
+    replaced: Library
+    redesigned: Library
     work: float  # likely hours of findings that make a project without CUDA sources a whole one
     lines: dict[str, ProjectLine]
     phases: tuple[PhaseOf, ...]
@@ -109,7 +110,7 @@ def project() -> Project:
         return Project(
             size=msgspec.convert(raw["size"], Size), work=work, scaled=frozenset(raw["scaled"]["categories"]),
             sharing=msgspec.convert(raw["sharing"], Sharing), rewrite=_hours(raw["rewrite"]["hours"]),
-            library=Library(_hours(raw["library"]["known"]), _hours(raw["library"]["named"])),
+            replaced=_library(raw["library"]["replaced"]), redesigned=_library(raw["library"]["redesigned"]),
             lines={key: _line(value) for key, value in raw["line"].items()},
             phases=msgspec.convert(raw["phase"], tuple[PhaseOf, ...]),
             pattern_of={rule: one["name"] for one in raw["pattern"] for rule in one.get("rules", ())},
@@ -122,6 +123,10 @@ def project() -> Project:
 def _line(raw: dict[str, Any]) -> ProjectLine:
     hours = {key: _hours(raw[key]) for key in ("hours", "file", "each") if key in raw}
     return msgspec.convert({key: value for key, value in raw.items() if key not in hours} | hours, ProjectLine)
+
+
+def _library(raw: dict[str, Any]) -> Library:
+    return Library(_hours(raw["known"]), _hours(raw["named"]))
 
 
 def _hours(texts: list[str]) -> Hours:
