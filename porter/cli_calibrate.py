@@ -24,7 +24,7 @@ ACTUALS = "porter-actuals.jsonl"
 @click.option("--label", default="", help="Name of the corpus in the table that --fit writes; default: the folder's name.")
 @click.option("--observations", type=click.Path(), default="", help="Keep what the scans saw in this file, and read it when it is there.")
 @click.option("--limit", default=0, metavar="N", help="Only the first N programs.")
-@click.option("--jobs", default=0, show_default=True, help="Worker processes of each scan; 0: this process, the best for small programs.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 256), help="Programs scanned at the same time.")
 @click.option("--format", "form", type=click.Choice(("markdown", "json")), default="markdown", show_default=True)
 def calibrate(corpus: str, pairs: str, table: str, label: str, observations: str, limit: int, jobs: int, form: str) -> None:
     """Hold predicted hand-changed lines against real ones: a folder of programs, and a table of the lines that people changed."""
@@ -71,7 +71,7 @@ def _observed(corpus: Path, table: Path, kept: str, limit: int, jobs: int) -> li
         )
     if kept and Path(kept).is_file():
         return observations.load(Path(kept), found)
-    seen = corpora.observed(found, Config(jobs=jobs), _progress)
+    seen = corpora.observed(found, Config(jobs=0), _progress, jobs)
     if kept:
         observations.save(Path(kept), seen)
     return seen

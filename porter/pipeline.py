@@ -15,9 +15,14 @@ from porter.passes import Passes, Progress
 from porter.size import section
 
 
-def audit(root: Path, config: Config, progress: Progress = lambda *_: None, command: str = "") -> Report:
-    """Everything porter can say of a repository; raises PorterError when there is nothing to say it of."""
-    ruleset = rules.load(config.rules_dirs)
+def audit(
+    root: Path, config: Config, progress: Progress = lambda *_: None, command: str = "", ruleset: rules.RuleSet | None = None
+) -> Report:
+    """Everything porter can say of a repository; raises PorterError when there is nothing to say it of.
+
+    ``ruleset`` are rules loaded before, for callers that audit many repositories.
+    """
+    ruleset = ruleset or rules.load(config.rules_dirs)
     found = discover(root, config)
     base = root.resolve() if root.is_dir() else root.resolve().parent
     scope, changed = changes.since(root, config.changed_since, config.git, found.entries) if config.changed_since else (None, frozenset())

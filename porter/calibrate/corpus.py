@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import msgspec
 
-from porter import pipeline
+from porter import pipeline, rules
 from porter.calibrate.fit import Observation
 from porter.config import Config
 from porter.errors import InputError
@@ -81,13 +83,33 @@ def _folder(corpus: Path, name: str, path: str) -> Path | None:
     return None
 
 
-def observed(found: list[Pair], config: Config, progress: Callable[[int, int, str], None]) -> list[Observation]:
-    """Each program scanned: its features, and what the shipped model predicts."""
-    out = []
-    for done, pair in enumerate(found):
-        progress(done, len(found), pair.name)
-        out.append(observation(pair, pipeline.audit(pair.folder, config)))
+def observed(found: Sequence[Pair], config: Config, progress: Callable[[int, int, str], None], workers: int = 1) -> list[Observation]:
+    """Each program scanned, in the order of ``found``: its features, and what the shipped model predicts; ``workers`` processes at most."""
+    out: list[Observation] = []
+    if workers <= 1:
+        ruleset = rules.load(config.rules_dirs)
+        for pair in found:
+            progress(len(out), len(found), pair.name)
+            out.append(observation(pair, pipeline.audit(pair.folder, config, ruleset=ruleset)))
+        return out
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(found) or 1), context, _start, (config,)) as pool:
+        for pair, one in zip(found, pool.map(_observe, found, chunksize=4), strict=True):
+            progress(len(out), len(found), pair.name)
+            out.append(one)
     return out
+
+
+_given: list[tuple[Config, rules.RuleSet]] = []  # in a worker process: what all its programs are scanned with
+
+
+def _start(config: Config) -> None:
+    _given.append((config, rules.load(config.rules_dirs)))
+
+
+def _observe(pair: Pair) -> Observation:
+    config, ruleset = _given[-1]
+    return observation(pair, pipeline.audit(pair.folder, config, ruleset=ruleset))
 
 
 def observation(pair: Pair, report: Report) -> Observation:
