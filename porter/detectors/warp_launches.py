@@ -104,8 +104,9 @@ def _shape_hit(program: Program, kernel: str, numbers: list[int], more: Iterable
     shape = "x".join(str(number) for number in numbers)
     if numbers[0] == WARP and threads > WARP and any(found.proven for one in reached for found in breaks_of(one)):
         return "warp-per-row-32", f"runs in blocks of {shape}: two rows share a wave of 64"
-    if threads == WARP and collective:
-        return "one-warp-block", "runs in blocks of one 32-thread warp: half a wave"
+    if threads == WARP and (collective or any(hardware_uses(one) for one in reached)):
+        asks = "" if collective else ", and takes the width from the device"
+        return "one-warp-block", f"runs in blocks of one 32-thread warp: half a wave{asks}"
     if threads % WAVE and collective:
         return "block-not-multiple-of-64", f"runs in blocks of {threads} threads, no multiple of 64"
     return None
