@@ -92,7 +92,7 @@ def _cuda_name(name: str) -> list[str]:
         lines.append(f"ROCm library: {known.roc}")
     cuda = _versions(known.cuda_added, known.cuda_deprecated, known.cuda_removed)
     if cuda:
-        lines.append(f"CUDA:{cuda}")
+        lines.append(f"CUDA: {cuda[2:-1]}")
     if not known.hip and not known.roc:
         lines.append("No HIP or ROCm-library counterpart is known.")
     if known.docs:

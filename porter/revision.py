@@ -24,7 +24,7 @@ MAX_REFS = 100_000
 MAX_TOTAL = 4 * 2**30  # bytes written
 REVISION = re.compile(r"[A-Za-z0-9_.@{}~^/+-]{1,200}\Z")
 SHA256 = re.compile(rb"(?im)^\s*objectformat\s*=\s*sha256\s*$")
-HINT = "or give --baseline a JSON report that was saved with --output"
+HINT = "--baseline takes a JSON report that was saved with --output too"
 
 
 class Checkout(NamedTuple):
@@ -47,7 +47,7 @@ def checkout_of(root: Path) -> Checkout:
         if (common / "objects").is_symlink() or not (common / "objects").is_dir():
             raise InputError(f"{git}: holds no objects", HINT)
         return Checkout(common, own, "" if here == folder else here.relative_to(folder).as_posix(), here.is_file())
-    raise InputError(f"{root}: is in no git checkout, so a revision cannot be its baseline", HINT)
+    raise InputError(f"{root}: is in no git checkout, so there is no revision of it to compare with", HINT)
 
 
 def _linked(git: Path) -> tuple[Path, Path]:
@@ -70,7 +70,7 @@ class Reader:
     def __init__(self, checkout: Checkout, program: str, folder: Path) -> None:
         """Copy names of revisions (refs) as plain files; raises ToolError without git."""
         if not program:
-            raise ToolError("git was not found, and --baseline with a revision needs it", HINT)
+            raise ToolError("git was not found, and a revision needs it", HINT)
         self.checkout = checkout
         self.control = folder / "control.git"
         self.program = program

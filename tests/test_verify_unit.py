@@ -220,3 +220,14 @@ def test_a_name_of_cuda_or_c_is_never_the_builds(tmp_path: Path) -> None:
     body = "".join(f"print({words.format(name)!r})\n" for name in ("cudaNewThing", "__nanosleep", "hipFoo", "FLT_MAX", "M_PI", "INT32_MAX"))
     done = verified(tmp_path / "p", stand_in(tmp_path, body + "sys.exit(1)\n"), a=KERNEL)
     assert [error.message[30:-1] for error in done.errors] == ["FLT_MAX", "INT32_MAX", "M_PI", "__nanosleep", "cudaNewThing", "hipFoo"]
+
+
+def test_what_headers_under_the_macro_would_declare_says_nothing_of_the_port() -> None:
+    """As nvdiffrast has it: one macro of the build brings PyTorch's headers and the project's own check."""
+    guarded = b"#ifdef NVDR_TORCH\n#include <torch/extension.h>\n#define NVDR_CHECK(x) (x)\n#endif\n"
+    text = guarded + b"void f(const torch::Tensor t) { NVDR_CHECK(1); g(t); }\n"
+    messages = ("use of undeclared identifier 'NVDR_CHECK'", "use of undeclared identifier 'torch'", "no matching function for call to 'g'")
+    said = Said(tuple(Raw("a.cu", 5, 1, "type", message) for message in messages), frozenset({"a.cu"}), False)
+    left, macros = given_by_build(said, Sources({"a.cu": text}, {"a.cu": text}, {}))
+    assert macros == ("NVDR_TORCH",)
+    assert [error.text for error in left.errors] == [messages[2]]

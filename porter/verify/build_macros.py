@@ -15,7 +15,10 @@ from porter.verify.sources import Sources
 
 _MOST_PLACES = 100  # declarations of one name in one file that are looked at
 _UNDECLARED = re.compile(r"(?:use of undeclared identifier|unknown type name) '([A-Za-z]\w*)'\Z")
-_OF_THE_VENDOR = re.compile(r"(?i)(?:cu|nv|hip|roc|__)")
+# NVDR_TORCH is a project's own name: nv alone tells nothing.
+_OF_THE_VENDOR = re.compile(
+    r"(?i)(?:cu|nv(?:cc|cuvid|comp|dec|enc|fatbin|idia|infer|jitlink|jpeg|link|ml|ptx|rtc|shmem|tx|vm|_)|hip|roc|__)"
+)
 # Names of the C library, which nvcc's own headers bring along and HIP's may not: their absence is a matter of the port.
 _STANDARD = re.compile(
     r"(?:U?(?:CHAR|SHRT|INT|LONG|LLONG)|FLT|DBL|LDBL|S?SIZE|U?INTMAX|U?INTPTR|U?INT(?:_FAST|_LEAST)?(?:8|16|32|64)|PTRDIFF|RAND)_\w+"
@@ -26,7 +29,7 @@ _NO_TYPE = rb"(?!(?:return|else|case|goto|new|delete|sizeof|and|or|not|throw|in)
 # The ways in which a text declares a name, as far as its neighbours tell: after a type's name, after a pointer to a plain type, later
 # in a list of plain declarations, as a macro, in an enumeration, or in a list of names that takes a structure apart.
 _DECLARES = (
-    rb"\b" + _NO_TYPE + rb"[A-Za-z_]\w*[>*&]*\s+[*&]*NAME\s*[=;,)\[({:>]",
+    rb"\b" + _NO_TYPE + rb"[A-Za-z_]\w*[>*&]*\s+[*&]*NAME\s*(?:[=;,)\[({>]|:(?!:))",
     rb"\b" + _TYPE + rb"\s*[*&]+\s*NAME\b",
     rb"\b" + _TYPE + rb"\s[^;(){}]{0,400},\s*[*&]*NAME\s*[=;,\[]",
     rb"#\s*define\s+NAME\b",
@@ -59,8 +62,12 @@ def given_by_build(said: Said, sources: Sources) -> tuple[Said, tuple[str, ...]]
     # A type that nothing declares is more likely a header's than a macro.
     types = {match[1] for error in said.errors if (match := re.search(r"unknown type name '(\w+)'", error.text))}
     reasons = {name: why for name, why in reasons.items() if why and not (why == {name} and name in types)}
-    kept = tuple(error for error in said.errors if not ((match := _UNDECLARED.search(error.text)) and match[1] in reasons))
-    return msgspec.structs.replace(said, errors=kept), tuple(sorted(set().union(*reasons.values())))
+    macros = tuple(sorted(set().union(*reasons.values())))
+    # Headers may hang on the macro too: what they would declare says nothing of the port.
+    of_headers = {name for name in names if not any(True for text in texts.values() for _ in _declarations(name.encode(), text))}
+    out = {*reasons, *of_headers} if macros else set()
+    kept = tuple(error for error in said.errors if not ((match := _UNDECLARED.search(error.text)) and match[1] in out))
+    return msgspec.structs.replace(said, errors=kept), macros
 
 
 def _reason(name: str, texts: Mapping[str, bytes], defined: Container[str]) -> set[str]:
@@ -77,8 +84,8 @@ def _reason(name: str, texts: Mapping[str, bytes], defined: Container[str]) -> s
                 return set()
             found |= words
             declared = True
-    # A macro that a command line gives is a value; what is called is a function of some header.
-    called = re.compile(rb"\b" + name.encode() + rb"\s*\(")
+    # A macro that a command line gives is a value; what is called is a function of some header, and what :: follows a namespace of one.
+    called = re.compile(rb"\b" + name.encode() + rb"\s*(?:\(|::)")
     return found if declared else set() if any(called.search(text) for text in texts.values()) else {name}
 
 
