@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -10,8 +11,8 @@ import msgspec
 from porter.advise.traits import Traits, blocking_libraries, redesign_hours, traits
 from porter.errors import RuleError
 from porter.estimate import parameters
-from porter.estimate.words import duration
-from porter.model import Hours, Quantiles, Report, Source, Strategy
+from porter.estimate.words import duration, percent
+from porter.model import EffortLine, Hours, Quantiles, Report, Source, Strategy
 from porter.rules import parse_duration
 
 WAYS = ("run-as-is", "header", "hipify-build", "copy", "library", "backend")
@@ -24,6 +25,7 @@ BOTH = (
 )  # where one source serves both vendors, lines under #ifdef stand beside the old ones: P10 to P90, docs/effort.md
 HEADER = (0.5, 1.0, 2.0, 3.0)  # lines of a header, of one line a name and a frame
 MATRIX_CATEGORIES = frozenset({"inline-ptx", "unsupported-feature"})
+PROJECT_CATEGORIES = frozenset({"build", "container", "environment", "deployment", "python-api"})
 MOST_NAMES = 400  # past that a header is a port of the whole API, and translation is less work
 HEADER_LINES = 12
 MOST_NAMED = 3
@@ -78,15 +80,16 @@ def _named(name: str) -> Strategy:
 
 
 def _costed(name: str, report: Report, seen: Traits) -> Strategy:
+    """A way with its hours; one that does not fit has none, and says no more than why."""
     way = _ways()[name]
     fits, why = _fits(name, report, seen)
-    hours = _hours(name, way, report, seen) if fits else Hours()
-    port = report.estimate.total
-    yearly = Hours(port.best * way.yearly[0], port.likely * way.yearly[1], port.worst * way.yearly[2]) if fits else Hours()
-    lines = _lines(name, report, seen) if fits else Quantiles()
+    if not fits:
+        return Strategy(id=name, name=way.name, what=way.what, fits=False, why=why, sources=way.source)
+    hours, words = _hours(name, way, report, seen)
+    yearly = Hours(*(one * share for one, share in zip((hours.best, hours.likely, hours.worst), way.yearly, strict=True)))
     return Strategy(
-        id=name, name=way.name, what=way.what, fits=fits, why=why, hours=hours, added_lines=lines, maintenance=way.maintenance,
-        maintenance_hours=yearly, sources=way.source,
+        id=name, name=way.name, what=way.what, fits=True, why=f"{why}; {words}", hours=hours, added_lines=_lines(name, report, seen),
+        maintenance=way.maintenance, maintenance_hours=yearly, sources=way.source,
     )  # fmt: skip
 
 
@@ -113,34 +116,37 @@ def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:
     return True, words[name]
 
 
-def _hours(name: str, way: _Way, report: Report, seen: Traits) -> Hours:
-    """The hours of the whole way: those of the findings and the project, what the way adds, and what it makes needless."""
-    share = parameters.project().share(report.cuda_lines)
-    extra = way.extra.times(share)
-    total = report.estimate.total
+def _hours(name: str, way: _Way, report: Report, seen: Traits) -> tuple[Hours, str]:
+    """P10, P50 and P90 of the whole way, as the report's own hours, and how they follow from those.
+
+    What a way adds is on top of the report's hours; what it makes needless leaves them in the proportion of the likely hours.
+    """
+    extra = way.extra.times(parameters.project().share(report.cuda_lines))
+    kept, told = 1.0, "the report's hours"
     if name == "header":
         extra = extra + Hours(0.2 / 60, 0.5 / 60, 2 / 60).times(seen.names)
     if name == "hipify-build" and seen.is_extension:
         extra = extra.times(0.25)
-    if name == "library":
-        replaced = _of_categories(report, MATRIX_CATEGORIES)
-        kept = Hours(total.best - replaced.best, total.likely - replaced.likely, total.worst - replaced.worst)
-        return kept + extra + way.kernel.times(seen.matrix_kernels)
+    if name == "library" and seen.has_cuda:
+        kept = 1.0 - _likely(report, lambda line: line.category in MATRIX_CATEGORIES)
+        extra = extra + way.kernel.times(seen.matrix_kernels)
+        told = f"{percent(kept)} of the report's hours"
+    if name == "library" and not seen.has_cuda:
+        extra = Hours()  # its findings carry the replacement
     if name == "backend":
-        project = Hours()
-        for line in report.estimate.lines:
-            if line.kind == "project" or line.category in ("build", "container", "environment", "deployment", "python-api"):
-                project = project + line.hours
-        return project + extra + parameters.project().rewrite.times(seen.kernel_lines)
-    return total + extra
+        kept = _likely(report, lambda line: line.kind == "project" or line.category in PROJECT_CATEGORIES)
+        extra = extra + parameters.project().rewrite.times(seen.kernel_lines)
+        told = f"{percent(kept)} of the report's hours"
+    told += f" and {duration(extra.likely)} for the way itself" if extra.likely else ""
+    hours = report.estimate.hours
+    return Hours(
+        *(kept * a + b for a, b in zip((hours.p10, hours.p50, hours.p90), (extra.best, extra.likely, extra.worst), strict=True))
+    ), told
 
 
-def _of_categories(report: Report, categories: frozenset[str]) -> Hours:
-    total = Hours()
-    for line in report.estimate.lines:
-        if line.category in categories:
-            total = total + line.hours
-    return total
+def _likely(report: Report, counts: Callable[[EffortLine], bool]) -> float:
+    """The share of the likely hours in lines that count."""
+    return sum(line.hours.likely for line in report.estimate.lines if counts(line)) / (report.estimate.total.likely or 1.0)
 
 
 def _lines(name: str, report: Report, seen: Traits) -> Quantiles:

@@ -40,6 +40,7 @@ class ProjectLine(msgspec.Struct, frozen=True):
     learning: float = 1.0
     most: int = 0
     share: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of the hours of all findings
+    fixed: bool = False  # a small project pays it whole
     pattern: str = ""  # the decision that it shares with findings: one of the names of [[pattern]]
 
 

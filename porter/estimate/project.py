@@ -83,13 +83,14 @@ class _Lines:
 
     def whole(self, name: str, paid: float = 1.0) -> None:
         """A line whose hours belong to the whole project; ``paid`` is the part that its pattern leaves to it."""
-        spec, part = project().lines[name], self.share * paid
+        spec = project().lines[name]
+        share = 1.0 if spec.fixed else self.share
         words = duration(spec.hours.likely)
-        if self.share < 1.0:
-            words = f"{percent(self.share)} of {words}: {self.why}"
+        if share < 1.0:
+            words = f"{percent(share)} of {words}: {self.why}"
         if paid < 1.0:
             words += f"; {percent(paid)} of it: the same decision as in another line"
-        self._add(spec, words, spec.hours.times(part))
+        self._add(spec, words, spec.hours.times(share * paid))
 
     def things(self, name: str, count: int, what: str) -> None:
         """A line of so many things, up to the most that the table names."""
