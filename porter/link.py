@@ -64,8 +64,9 @@ class Index:
         self.dead_cmake_functions = cmake_includes.dead_functions(cmake, self.dead_cmake)
         self.build_defines = BuildDefines(self.files, self.dead_cmake, self.macros.keys())
         self.shims = {
-            name: frozenset(path for path, m in found if m.live is not Live.NO and m.nvidia is Live.NO)
+            name: shims
             for name, found in self.macros.items()
+            if (shims := frozenset(path for path, m in found if m.live is not Live.NO and m.nvidia is Live.NO))
         }
         self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)
 

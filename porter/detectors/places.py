@@ -45,6 +45,17 @@ def node_at(parsed: Parsed, place: Span) -> Any:
     return parsed.tree.root_node.descendant_for_point_range(point, point)
 
 
+def matches(parsed: Parsed, pattern: re.Pattern[bytes]) -> Iterator[tuple[Any, re.Match[bytes]]]:
+    """The innermost node at each match of a pattern in the file's text, comments and strings among them, in order."""
+    data, line, at = parsed.file.data, 1, 0
+    for found in pattern.finditer(data):
+        line, at = line + data.count(b"\n", at, found.start()), found.start()
+        column = at - data.rfind(b"\n", 0, at)
+        node = node_at(parsed, Span(line, column, line, column))
+        if node is not None:
+            yield node, found
+
+
 def function_at(parsed: Parsed, place: Span) -> Any:
     """The outermost function around a place, or None at file scope."""
     node, found = node_at(parsed, place), None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 KINDS = ("cuda", "cxx")
 KIB = 1024
+SHARED = re.compile(rb"\b__shared__\b")
 # Bytes of LDS that one workgroup can have, by target; the first glob that fits counts.
 LDS = (("gfx950", 160 * KIB), ("gfx125*", 320 * KIB), ("*", 64 * KIB))
 OPT_IN = frozenset({"cudaFuncAttributeMaxDynamicSharedMemorySize", "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"})
@@ -91,12 +92,23 @@ def _is_queried(fact: Fact) -> bool:
     return any(word in fact.args[2] for word in ("Optin", "OPTIN", "sharedMemPerBlock", "optin"))
 
 
+def _shared_declarations(parsed: Parsed) -> Iterator[Any]:
+    """The innermost declarations around each word __shared__, each once, in order; found by the word, which few lines have."""
+    seen: set[int] = set()
+    for node, _ in places.matches(parsed, SHARED):
+        while node is not None and node.type not in ("declaration", "compound_statement", "translation_unit"):
+            node = node.parent
+        if node is not None and node.type == "declaration" and node.id not in seen:
+            seen.add(node.id)
+            yield node
+
+
 def _static(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     """The sum of the shared arrays of each kernel, as far as their sizes are known."""
     if parsed.tree is None or b"__shared__" not in parsed.file.data:
         return
     sums: dict[int, tuple[Any, int]] = {}
-    for node in places.nodes(parsed.tree.root_node, ("declaration",)):
+    for node in _shared_declarations(parsed):
         words = {child.text for child in node.children}
         if b"__shared__" not in words or b"extern" in words or parsed.live(node.start_point[0] + 1) is Live.NO:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from porter.config import Config
 from porter.detectors import folding, places
@@ -47,11 +47,9 @@ def _fp8_ranges(parsed: Parsed) -> Iterator[Hit]:
         return
     lines = parsed.file.data.split(b"\n")
     seen: set[int] = set()
-    for node in places.nodes(parsed.tree.root_node, ("number_literal", "preproc_arg")):
-        text = node.text or b""
-        match = FP8_MAX.search(text)
+    for node, match in _numbers_448(parsed):
         line = node.start_point[0] + 1
-        if match is None or line in seen or (node.type == "number_literal" and match[0] != text) or parsed.live(line) is Live.NO:
+        if line in seen or (node.type == "number_literal" and match[0] != (node.text or b"")) or parsed.live(line) is Live.NO:
             continue
         around = lines[line - 1].decode("utf-8", "replace") if line <= len(lines) else ""
         place = Span(line, node.start_point[1] + 1, line, node.start_point[1] + 4)
@@ -60,3 +58,13 @@ def _fp8_ranges(parsed: Parsed) -> Iterator[Hit]:
         if FP8_WORD.search(around.split("//")[0]) or (FP8_WORD.search(name) and b"." in match[0]):
             seen.add(line)
             yield Hit("fp8-range-constant", place, f"{match[0].decode()} is the largest e4m3 value of the OCP format", "448")
+
+
+def _numbers_448(parsed: Parsed) -> Iterator[tuple[Any, re.Match[bytes]]]:
+    """Number literals and bodies of macros that hold 448, with the first match in each; found by their text, which few files have."""
+    last = -1
+    for node, _ in places.matches(parsed, FP8_MAX):
+        match = FP8_MAX.search(node.text or b"") if node.type in ("number_literal", "preproc_arg") else None
+        if match is not None and node.start_byte != last:
+            last = node.start_byte
+            yield node, match

@@ -58,6 +58,8 @@ class Origin(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 def walk(expr: Expr) -> list[Expr]:
     """The expression and all its parts, outermost first, left to right."""
+    if not expr.args and not expr.shape:
+        return [expr]  # half of all calls are for a name or a number
     parts = []
     stack = [expr]
     while stack:
