@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
-DEVICES = "ascend|npu|cann|gaudi|hpu|habana|tpu|xpu|xla|trainium|inferentia|neuron|openvino|mps|mlu|gcu|musa"
+DEVICES = "ascend|npu|cann|gaudi|hpu|habana|tpu|xpu|xla|trainium|inferentia|neuron|openvino|mps|mlu|gcu|musa|macos|apple|darwin"
 WORD = re.compile(rf"(?:^|[._-])({DEVICES})(?:[._-]|\Z)")
 CPU_WORD = re.compile(r"(?:^|[._-])(cpu)(?:[._-]|\Z)")
 GPU_WORD = re.compile(r"(?:^|[._-])(?:cuda\d*|cu\d+|gpu|nvidia|rocm|amd|hip)(?:[._-]|\Z)")
 CONFIGURATION = frozenset(("docker", "yaml", "shell", "jenkins", "requirements", "conda", "make", "json", "toml", "hcl", "notebook"))
 SOURCES = frozenset(("python", "cython"))
-AMBIGUOUS = frozenset(("neuron", "mps", "xla"))  # words of other meanings where code stands: a neuron, Metal beside CUDA, XLA on GPUs
+AMBIGUOUS = frozenset(
+    ("neuron", "mps", "xla", "apple")
+)  # words of other meanings where code stands: a neuron, Metal beside CUDA, XLA on GPUs
 
 
 def device_of(path: str, kind: str) -> str:

@@ -162,6 +162,8 @@ def test_images_machines_charts_and_matrices() -> None:
         ("backends/gaudi/server/Makefile-fbgemm", "make", "gaudi"),
         ("tests/end_to_end/tpu/run.sh", "shell", "tpu"),
         ("src/worker/tpu_worker.py", "python", "tpu"),
+        ("cmd_macos.sh", "shell", "macos"),
+        ("requirements/full/requirements_apple_silicon.txt", "requirements", "apple"),
         ("docker/Dockerfile.cpu-gpu", "docker", ""),
         ("src/neuron/model.py", "python", ""),
         ("src/output/input.py", "python", ""),

@@ -95,3 +95,10 @@ if {test}:
 def test_a_projects_own_word_for_amd(test: str, live: Live) -> None:
     parsed = python.parse(SourceFile("a.py", "python", DEVICE.format(test=test).encode()))
     assert parsed.live(DEVICE.count("\n")) is live
+
+
+@pytest.mark.parametrize("call", ["optional_import", "monai.utils.optional_import", "lazy_import", "try_import"])
+def test_modules_that_are_imported_if_they_are_there(call: str) -> None:
+    facts = python.parse(SourceFile("a.py", "python", f'Engine, _ = {call}("ignite.engine", "1.0", name="Engine")\n'.encode())).facts
+    assert [fact.detail.get("optional") for fact in facts if fact.kind == "py_import"] == ["1"]
+    assert "ignite.engine" not in {fact.name for fact in facts if fact.kind == "py_string"}

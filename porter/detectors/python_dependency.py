@@ -60,7 +60,10 @@ def _same_name_builds(kind: str, needs: list[Fact], indexes: list[Fact]) -> Iter
     """Packages with one name for both builds, unless the file takes them from another index than the CUDA one."""
     elsewhere = _index_test(kind, indexes, NOT_CUDA_INDEX)
     for_cpu = kind in MANIFESTS and any(fact.name == "torch" and CPU_TAG.search(_said(fact)) for fact in needs)
+    cpu_lines = {fact.span.line for fact in needs if fact.name == "cpuonly"}
     for fact in needs:
+        if cpu_lines and (kind in MANIFESTS or fact.span.line in cpu_lines):
+            continue  # conda's switch for the build without CUDA
         names = CONDA_NAMES if fact.kind == "conda_package" else SAME_NAME_BUILDS
         name = names.get(fact.name)
         served = for_cpu or elsewhere(fact) or NOT_CUDA_TAG.search(_said(fact)) or _for_amd(fact)

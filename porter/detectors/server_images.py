@@ -19,7 +19,7 @@ REPOSITORIES = {
 }
 
 CUDA_TAG = re.compile(r"(?:^|[^a-z0-9])(?:cu-?\d{2,3}|cuda-?\d+(?:[._-]\d+)*)(?:[^0-9]|\Z)", re.IGNORECASE)
-NGC = re.compile(r"nvcr\.io/(?!nim/|nvidia/(?:base|distroless)/)(?![\w./-]*(?:frontend|[-_]ui)\Z)[\w./-]+\Z")
+NGC = re.compile(r"nvcr\.io/(?!nim/|nvidia/(?:base|distroless)/)(?![\w./-]*(?:frontend|playground|[-_]ui)\Z)[\w./-]+\Z")
 NAMED_ELSEWHERE = re.compile(
     r"nvcr\.io/(?:nim/|nvidia/(?:cuda|cuda-dl-base|pytorch|tensorflow|tensorrt\b|tensorrt-llm|tritonserver|jax|nemo|deepstream|rapidsai|k8s|cloud-native"
     r"|driver|gpu-operator|gpu-feature-discovery))|(?:docker\.io/|ghcr\.io/)?(?:nvidia/(?:cuda|cudagl|dcgm-exporter|k8s-device-plugin|jax)|pytorch/"

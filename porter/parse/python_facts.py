@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from porter.model import Fact
 from porter.parse.python_guards import PythonGuards
-from porter.parse.python_imports import SEEN_BY
+from porter.parse.python_imports import SEEN_BY, is_optional_import
 from porter.parse.python_strings import constant, string_value
 from porter.parse.python_tree import Source, field
 from porter.parse.vendor_images import VENDOR_IMAGE
@@ -60,7 +60,8 @@ class Collector:
         elif kind == "identifier":
             self._identifier(node, parent)
         elif kind in ("string", "concatenated_string"):
-            self._string(node, parent)
+            if not self._is_imported(above):
+                self._string(node, parent)
         elif kind in ("default_parameter", "typed_default_parameter"):
             self._constant_of(node, field(node, "name"), "def")
         elif kind == "pair":
@@ -110,6 +111,13 @@ class Collector:
         full = self.source.aliases.get(self.source.text(node))
         if full is not None and "." in full and not full.startswith("."):
             self.emit("py_call" if parent.type == "decorator" else "py_attr", full, node)
+
+    def _is_imported(self, above: list[Node]) -> bool:
+        """Whether a string is the argument of a call that imports it: the call tells it as an import."""
+        if len(above) < 2 or above[-1].type != "argument_list" or above[-2].type != "call":
+            return False
+        function = field(above[-2], "function")
+        return function is not None and is_optional_import(self.source.resolve(function))
 
     def _string(self, node: Node, parent: Node) -> None:
         if parent.type in ("concatenated_string", "expression_statement", "interpolation", "format_expression"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from porter.model import Fact
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 SEEN_BY = "tree-sitter-python"
 FORGIVING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException", "OSError", "RuntimeError")
 CATCHES_CALLS = ("Exception", "OSError", "RuntimeError", "NVML", "CalledProcessError", "FileNotFoundError")
+OPTIONAL_IMPORT = re.compile(r"_?(?:optional|lazy|try|safe|maybe|soft)_?import(?:_module|_or_none)?", re.IGNORECASE)
 WRAPPED = {"tl": "triton.language", "triton": "triton", "gl": "triton.experimental.gluon.language"}
 PROBES = ("importlib.util.find_spec", "importlib.metadata.version", "importlib.metadata.distribution", "pkg_resources.get_distribution")
 LOADERS = ("importlib.import_module", "__import__", "pytest.importorskip")
@@ -122,9 +124,15 @@ def is_forgiven(source: Source, path: list[Node]) -> bool:
 
 def imported_by_call(source: Source, name: str, arguments: list[Node]) -> tuple[str, Node, bool] | None:
     """Module that `importlib.import_module("x")` and its like name, with its node and whether the call only asks for it."""
-    if not arguments or (name not in LOADERS and name not in PROBES):
+    is_probe = name in PROBES or name == "pytest.importorskip" or is_optional_import(name)
+    if not arguments or (name not in LOADERS and not is_probe):
         return None
     value = string_value(source, arguments[0])
     if value is None or value.startswith(".") or not value.replace(".", "").replace("_", "").replace("-", "").isalnum():
         return None
-    return value, arguments[0], name in PROBES or name == "pytest.importorskip"
+    return value, arguments[0], is_probe
+
+
+def is_optional_import(name: str) -> bool:
+    """Whether a call, by its name, imports a module if it is there: MONAI's optional_import, lazy_import, try_import and their like."""
+    return OPTIONAL_IMPORT.fullmatch(name.rpartition(".")[2]) is not None
