@@ -104,7 +104,7 @@ def record(report: str, what: str, hours: float, lines: int | None, note: str, p
     root, found = records.predicted(Path(report), what)
     made = records.made(root, found, hours, lines, datetime.date.today().isoformat(), note[:2000])
     records.append(Path(path), made)
-    click.echo(f"{_words(made)}: {hours:g} h, predicted {made.predicted.likely:.2g} h; written to {path}")
+    click.echo(f"{_words(made)}: {hours:g} h, predicted {_hours(made.predicted.likely)} h; written to {path}")
 
 
 @actuals.command()
@@ -125,11 +125,20 @@ def show(path: str, form: str) -> None:
     click.echo(f"{'actual':>9} {'likely':>8} {'best':>8} {'worst':>8}  what")
     for one in found:
         hours = one.predicted
-        click.echo(f"{one.hours:>7.2g} h {hours.likely:>8.2g} {hours.best:>8.2g} {hours.worst:>8.2g}  {_words(one)}")
-    click.echo(f"{sums['actual']:>7.3g} h {sums['predicted']:>8.3g}  in all; {sums['inside']} of {len(found)} between best and worst")
+        predicted = " ".join(f"{_hours(value):>8}" for value in (hours.likely, hours.best, hours.worst))
+        click.echo(f"{_hours(one.hours):>7} h {predicted}  {_words(one)}")
+    click.echo(
+        f"{_hours(sums['actual']):>7} h {_hours(sums['predicted']):>8}  in all; {sums['inside']} of {len(found)} between best and worst"
+    )
     for name, rule in sums["rules"].items():
         if rule["ratio"] is not None:
-            click.echo(f"{rule['ratio']:>9.2f} times the likely hours: {_plain(name)} ({rule['records']} records)")
+            count = f"{rule['records']} record{'s' if rule['records'] != 1 else ''}"
+            click.echo(f"{rule['ratio']:>9.2f} times the likely hours: {_plain(name)} ({count})")
+
+
+def _hours(value: float) -> str:
+    """Hours for a column: two digits below 10, whole hours above."""
+    return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 10 else f"{value:,.0f}"
 
 
 def _words(one: Actual) -> str:

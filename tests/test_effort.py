@@ -153,7 +153,9 @@ def test_the_runbook_has_commands_for_this_repository_and_names_what_it_settles(
     assert "torch.version.hip" in " ".join(steps["wheels"].commands) and "-g 8" in " ".join(steps["collectives"].commands)
     settled = {group for step in report.runbook for group in step.settles}
     assert settled == {one.group for one in report.findings} and steps["image"].settles and "translate" not in steps
+    assert 'porter size "$MODEL_CONFIG_JSON"' in steps["parallel"].commands  # no model of a known size: a dot would be refused
     hpc = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/hpc-cmake", Config(jobs=0, targets=("gfx90a",)))
+    assert not any("porter size" in command for step in hpc.runbook for command in step.commands)
     commands = " ".join(command for step in hpc.runbook for command in step.commands)
     assert "CMAKE_HIP_ARCHITECTURES='gfx90a'" in commands and "porter verify . --target gfx90a" in commands
     assert {group for step in hpc.runbook for group in step.settles} == {f.group for f in hpc.findings}
@@ -266,6 +268,7 @@ def test_actuals_are_recorded_and_compared(tmp_path: Path) -> None:
         result = CliRunner().invoke(main, ["actuals", "record", str(report), what, "--hours", hours, *file])
         assert result.exit_code == 0, result.output
     shown = CliRunner().invoke(main, ["actuals", "show", *file])
+    assert "     20 h      6.0  in all" in shown.stdout and "     12 h      2.0" in shown.stdout
     assert "2 of 3 between best and worst" in shown.stdout and "2.50 times the likely hours: r (3 records)" in shown.stdout
     plain = json.loads(CliRunner().invoke(main, ["actuals", "show", "--format", "json", *file]).stdout)
     assert plain["actual"] == 20 and plain["predicted"] == 6 and plain["actuals"][0]["group"] == "r/x"

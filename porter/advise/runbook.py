@@ -79,7 +79,8 @@ def _made(step: _Step, report: Report, seen: Traits) -> RunbookStep:
     settled = [f for f in report.findings if f.category in step.categories or f.rule in step.rules]
     image = _image(seen)
     words = _words(report, seen, image)
-    commands = [command.format_map(words) for command in step.commands if "{test}" not in command or words["test"]]
+    optional = ("test", "size")  # commands that need what this repository may not have
+    commands = [one.format_map(words) for one in step.commands if all(words[name] or f"{{{name}}}" not in one for name in optional)]
     if step.python_commands and seen.kinds & {"python", "notebook", "requirements"}:
         commands += step.python_commands
     if step.build_commands:
@@ -104,8 +105,15 @@ def _words(report: Report, seen: Traits, image: _Image) -> dict[str, str]:
     tests = _tests(seen)
     return {
         "image": image.name, "wheel": ROCM_INDEX, "target": target, "targets": ",".join(report.targets), "root": ".", "gpus": str(GPUS),
-        "gpu": GPU_OF.get(target, target), "test": tests[0] if tests else "",
+        "gpu": GPU_OF.get(target, target), "test": tests[0] if tests else "", "size": _size(report),
     }  # fmt: skip
+
+
+def _size(report: Report) -> str:
+    """What porter size can be asked: the repository, the configuration of the model that is served, or nothing."""
+    if report.sizing is None:
+        return ""
+    return "." if report.sizing.models else '"$MODEL_CONFIG_JSON"'
 
 
 def _builds(report: Report, seen: Traits) -> list[str]:

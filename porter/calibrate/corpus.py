@@ -67,8 +67,10 @@ def _rows(table: Path) -> Iterator[dict[str, str]]:
         if table.stat().st_size > MOST_BYTES:
             raise InputError(f"{table}: larger than {MOST_BYTES // 1024**2} MiB", HINT)
         text = table.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{table}: cannot be read: {error}", HINT) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{table}: is no UTF-8 text", HINT) from error
+    except OSError as error:
+        raise InputError(f"{table}: cannot be read: {error.strerror or error}", HINT) from error
     yield from csv.DictReader(text.splitlines(), delimiter="\t")
 
 
