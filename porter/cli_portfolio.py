@@ -16,7 +16,7 @@ INCOMPLETE = 3
 DEFAULT_OUTPUTS = ("porter-portfolio.html", "porter-portfolio.xlsx")
 SHOWN = 10
 # What an audit may see of this environment: where programs, temporary files and its cache are, and the words it is written in.
-PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "XDG_CACHE_HOME", "ROCM_PATH", "PORTER_HIPIFY", "SYSTEMROOT", "PYTHONPATH")
+PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "XDG_CACHE_HOME", "ROCM_PATH", "PORTER_HIPIFY", "SYSTEMROOT", "PORTER_CACHE")
 
 
 @click.command()

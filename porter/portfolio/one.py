@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+import porter
 from porter import bounded
 
 OUTPUT_LIMIT = 20_000  # bytes of messages that are read
@@ -65,7 +66,8 @@ def _scan(task: Task, scratch: Path) -> tuple[bytes, str]:
     """The report's bytes, or why there is none."""
     out = scratch / "report.json"
     command = [sys.executable, "-P", "-m", "porter", "scan", task.path, "--format", "json", "--output", str(out), "--quiet", *task.options]
-    said, code = bounded.run(command, scratch, task.environment, task.timeout, OUTPUT_LIMIT, subprocess.STDOUT)
+    environment = task.environment | {"PYTHONPATH": str(Path(porter.__file__).parent.parent)}  # the porter that asks, and no other
+    said, code = bounded.run(command, scratch, environment, task.timeout, OUTPUT_LIMIT, subprocess.STDOUT)
     if code == 0:
         return out.read_bytes(), ""
     if code is None:
