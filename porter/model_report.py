@@ -72,7 +72,7 @@ class Strategy(msgspec.Struct, frozen=True):
     what: str
     fits: bool  # False: named, with why it does not fit here
     why: str  # why it fits or not
-    hours: Hours = Hours()  # the whole way, project lines included
+    hours: Hours = Hours()  # the whole way as P10, P50 and P90, project lines included; zero where it does not fit
     added_lines: Quantiles = Quantiles()  # lines added to the tree, by hand or by machine
     maintenance: str = ""  # what it does to later maintenance, in words
     maintenance_hours: Hours = Hours()  # a year

@@ -1,4 +1,4 @@
-"""The effort model on whole repositories: what moves the number and what must not; strategies, runbook, calibration, actuals."""
+"""The effort model on whole repositories: what moves the number and what must not; calibration, actuals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from porter import advise, pipeline, rules
+from porter import pipeline, rules
 from porter.calibrate import backtest, corpus, fit, statistics, written
 from porter.cli import main
 from porter.config import Config, EffortSettings
@@ -125,41 +125,6 @@ def test_rates_and_factors_count_only_when_given_and_are_shown() -> None:
     by_label = {line.label: line.hours.likely for line in told.lines}
     for line in plain.lines:  # assistance shortens the fixing, never the checks
         assert by_label[line.label] == pytest.approx(line.hours.likely * (1.0 if line.kind == "finding" else 2.0))
-
-
-def test_one_strategy_is_recommended_with_a_reason_from_the_data(tmp_path: Path) -> None:
-    cuda = scanned(tmp_path / "cuda", k_DOT_cu=MASK)
-    assert [way.id for way in cuda.strategies if way.recommended] == ["header"] and cuda.strategies[0].recommended
-    ways = {way.id: way for way in cuda.strategies}
-    assert set(ways) == {"run-as-is", "header", "hipify-build", "copy", "library", "backend", "scale", "zluda"}
-    assert not ways["run-as-is"].fits and ways["copy"].maintenance_hours.likely > ways["header"].maintenance_hours.likely > 0
-    assert ways["copy"].added_lines.p50 >= cuda.cuda_lines and not ways["scale"].costed and ways["zluda"].sources
-    assert all(way.sources and all(source.checked for source in way.sources) for way in ways.values())
-    package = scanned(tmp_path / "package", k_DOT_cu=MASK, setup_DOT_py="from torch.utils.cpp_extension import CUDAExtension\n")
-    assert package.strategies[0].id == "hipify-build"
-    python = scanned(tmp_path / "python", serve_DOT_py="import tensorrt_llm\n")
-    assert python.strategies[0].id == "library" and "vllm" in python.strategies[0].reason.lower()
-    assert 0 < python.estimate.hand_lines.p50 < 30
-    torch = scanned(tmp_path / "torch", train_DOT_py="import torch\nassert torch.version.cuda.split('.')[0] == '12'\n")
-    assert torch.strategies[0].id == "run-as-is"
-    assert scanned(tmp_path / "none", a_DOT_py="print(1)\n").strategies == ()
-
-
-def test_the_runbook_has_commands_for_this_repository_and_names_what_it_settles() -> None:
-    report = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/vllm-service", Config(jobs=0))
-    steps = {step.id: step for step in report.runbook}
-    assert list(steps)[:2] == ["baseline", "image"] and {"gpus", "collectives", "serving", "parallel", "cost"} <= set(steps)
-    assert "rocm/vllm:rocm7" in " ".join(steps["image"].commands) and steps["image"].sources[0].checked
-    assert "torch.version.hip" in " ".join(steps["wheels"].commands) and "-g 8" in " ".join(steps["collectives"].commands)
-    settled = {group for step in report.runbook for group in step.settles}
-    assert settled == {one.group for one in report.findings} and steps["image"].settles and "translate" not in steps
-    assert 'porter size "$MODEL_CONFIG_JSON"' in steps["parallel"].commands  # no model of a known size: a dot would be refused
-    hpc = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/hpc-cmake", Config(jobs=0, targets=("gfx90a",)))
-    assert not any("porter size" in command for step in hpc.runbook for command in step.commands)
-    commands = " ".join(command for step in hpc.runbook for command in step.commands)
-    assert "CMAKE_HIP_ARCHITECTURES='gfx90a'" in commands and "porter verify . --target gfx90a" in commands
-    assert {group for step in hpc.runbook for group in step.settles} == {f.group for f in hpc.findings}
-    assert advise.advised(hpc) == hpc and "{" not in commands.replace("{{", "").replace("{index", "")
 
 
 def test_ranks_coverage_and_width_by_hand() -> None:

@@ -11,12 +11,14 @@ import msgspec
 from porter.advise.traits import Traits, blocking_libraries, redesign_hours, traits
 from porter.errors import RuleError
 from porter.estimate import parameters
+from porter.estimate.simulate import two_digits
 from porter.estimate.words import duration, percent
 from porter.model import EffortLine, Hours, Quantiles, Report, Source, Strategy
 from porter.rules import parse_duration
 
 WAYS = ("run-as-is", "header", "hipify-build", "copy", "library", "backend")
 OTHERS = ("scale", "zluda")
+NO_DROP_IN = "what it stands on has no drop-in for ROCm: "
 BOTH = (
     0.7,
     2.0,
@@ -98,20 +100,25 @@ def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:
     if name == "run-as-is":
         if seen.has_cuda:
             return False, f"the repository has CUDA sources of its own ({report.cuda_lines:,} lines)"
-        return True, "the repository has no CUDA sources of its own"
+        blocked = blocking_libraries(report)
+        return not blocked, NO_DROP_IN + _titles(blocked) if blocked else "the repository has no CUDA sources of its own"
     blocked = blocking_libraries(report)
     if name == "library" and not seen.has_cuda and blocked:
-        return True, f"what it stands on has no drop-in for ROCm: {_titles(blocked)}"
+        return True, NO_DROP_IN + _titles(blocked)
     if not seen.has_cuda:
         return False, "there are no CUDA sources to port"
+    if report.already_ported and name != "hipify-build":
+        return False, "the project builds for AMD already, in the way it has"
     if name == "library" and not seen.matrix_kernels:
         return False, "no kernel on tensor cores, asynchronous copies or clusters was found"
+    if report.already_ported:
+        return True, "the project builds for AMD already"
     words = {
-        "header": f"{seen.names:,} CUDA names are in use, so many lines has the header",
+        "header": f"a line a CUDA name in use: {seen.names:,}",
         "hipify-build": "PyTorch's extension build translates by itself" if seen.is_extension else "the build gets a step that translates",
         "copy": f"{report.cuda_lines:,} lines of CUDA sources would be there twice",
-        "library": f"{seen.matrix_kernels} of {seen.kernels} kernels are built on what AMD GPUs do in another way",
-        "backend": f"{seen.kernels} kernels with {seen.kernel_lines:,} lines would be written again",
+        "library": f"kernels built on what AMD GPUs do in another way: {seen.matrix_kernels} of {seen.kernels}",
+        "backend": f"kernels written again: {seen.kernels}, of {seen.kernel_lines:,} lines",
     }
     return True, words[name]
 
@@ -131,17 +138,16 @@ def _hours(name: str, way: _Way, report: Report, seen: Traits) -> tuple[Hours, s
         kept = 1.0 - _likely(report, lambda line: line.category in MATRIX_CATEGORIES)
         extra = extra + way.kernel.times(seen.matrix_kernels)
         told = f"{percent(kept)} of the report's hours"
-    if name == "library" and not seen.has_cuda:
-        extra = Hours()  # its findings carry the replacement
+    if report.already_ported or not seen.has_cuda:
+        extra = Hours()  # the findings carry all there is to do
     if name == "backend":
         kept = _likely(report, lambda line: line.kind == "project" or line.category in PROJECT_CATEGORIES)
         extra = extra + parameters.project().rewrite.times(seen.kernel_lines)
         told = f"{percent(kept)} of the report's hours"
     told += f" and {duration(extra.likely)} for the way itself" if extra.likely else ""
     hours = report.estimate.hours
-    return Hours(
-        *(kept * a + b for a, b in zip((hours.p10, hours.p50, hours.p90), (extra.best, extra.likely, extra.worst), strict=True))
-    ), told
+    both = zip((hours.p10, hours.p50, hours.p90), (extra.best, extra.likely, extra.worst), strict=True)
+    return Hours(*(two_digits(kept * whole + more) for whole, more in both)), told
 
 
 def _likely(report: Report, counts: Callable[[EffortLine], bool]) -> float:

@@ -1,0 +1,69 @@
+"""Advice on whole repositories: strategies costed in the report's own hours, and the runbook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from porter import advise, pipeline
+from porter.config import Config
+from porter.model import Hours, Report
+
+MASK = """
+__global__ void sum(float* out, const float* in) {
+  float v = in[threadIdx.x];
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffff, v, o);
+  unsigned votes = __ballot_sync(0xffffffff, v > 0);
+  if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = v + __popc(votes);
+}
+int main() { float *a, *b; cudaMalloc(&a, 64); cudaMalloc(&b, 64); sum<<<1, 64>>>(a, b); return cudaDeviceSynchronize(); }
+"""
+
+
+def scanned(folder: Path, **files: str) -> Report:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_DOT_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return pipeline.audit(folder, Config(jobs=0))
+
+
+def test_one_strategy_is_recommended_with_a_reason_from_the_data(tmp_path: Path) -> None:
+    cuda = scanned(tmp_path / "cuda", k_DOT_cu=MASK)
+    assert [way.id for way in cuda.strategies if way.recommended] == ["header"] and cuda.strategies[0].recommended
+    ways = {way.id: way for way in cuda.strategies}
+    assert set(ways) == {"run-as-is", "header", "hipify-build", "copy", "library", "backend", "scale", "zluda"}
+    assert not ways["run-as-is"].fits and ways["copy"].maintenance_hours.likely > ways["header"].maintenance_hours.likely > 0
+    assert ways["copy"].added_lines.p50 >= cuda.cuda_lines and not ways["scale"].costed and ways["zluda"].sources
+    assert all(way.sources and all(source.checked for source in way.sources) for way in ways.values())
+    package = scanned(tmp_path / "package", k_DOT_cu=MASK, setup_DOT_py="from torch.utils.cpp_extension import CUDAExtension\n")
+    assert package.strategies[0].id == "hipify-build"
+    python = scanned(tmp_path / "python", serve_DOT_py="import tensorrt_llm\n")
+    assert python.strategies[0].id == "library" and "vllm" in python.strategies[0].reason.lower()
+    assert 0 < python.estimate.hand_lines.p50 < 30
+    torch = scanned(tmp_path / "torch", train_DOT_py="import torch\nassert torch.version.cuda.split('.')[0] == '12'\n")
+    assert torch.strategies[0].id == "run-as-is"
+    assert scanned(tmp_path / "none", a_DOT_py="print(1)\n").strategies == ()
+    for report in (torch, python):  # nothing on top: the way costs what the report says
+        hours = report.estimate.hours
+        assert report.strategies[0].hours == Hours(hours.p10, hours.p50, hours.p90)
+    assert "for the way itself" in cuda.strategies[0].why and cuda.strategies[0].hours.likely > cuda.estimate.hours.p50
+    for way in (*cuda.strategies, *python.strategies):  # one that does not fit has no hours, and says no more than why
+        assert way.fits or (way.hours == Hours() and way.why and (not way.maintenance or not way.costed))
+    assert not {way.id: way for way in python.strategies}["run-as-is"].fits
+
+
+def test_the_runbook_has_commands_for_this_repository_and_names_what_it_settles() -> None:
+    report = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/vllm-service", Config(jobs=0))
+    steps = {step.id: step for step in report.runbook}
+    assert list(steps)[:2] == ["baseline", "image"] and {"gpus", "collectives", "serving", "parallel", "cost"} <= set(steps)
+    assert "rocm/vllm:rocm7" in " ".join(steps["image"].commands) and steps["image"].sources[0].checked
+    assert "torch.version.hip" in " ".join(steps["wheels"].commands) and "-g 8" in " ".join(steps["collectives"].commands)
+    settled = {group for step in report.runbook for group in step.settles}
+    assert settled == {one.group for one in report.findings} and steps["image"].settles and "translate" not in steps
+    assert 'porter size "$MODEL_CONFIG_JSON"' in steps["parallel"].commands  # no model of a known size: a dot would be refused
+    hpc = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/hpc-cmake", Config(jobs=0, targets=("gfx90a",)))
+    assert not any("porter size" in command for step in hpc.runbook for command in step.commands)
+    commands = " ".join(command for step in hpc.runbook for command in step.commands)
+    assert "CMAKE_HIP_ARCHITECTURES='gfx90a'" in commands and "porter verify . --target gfx90a" in commands
+    assert {group for step in hpc.runbook for group in step.settles} == {f.group for f in hpc.findings}
+    assert advise.advised(hpc) == hpc and "{" not in commands.replace("{{", "").replace("{index", "")
