@@ -34,9 +34,10 @@ class Verdict(msgspec.Struct, frozen=True, eq=False):
     """What a function is to a warp.
 
     ``state`` is none (no warp in it), consistent (32 lanes throughout, right on 64), narrow (the same but for shuffles that
-    need a width), matrix (32 lanes of a matrix fragment), broken, mixed (32 and the hardware's width together), hardware, or
-    amd for code that calls AMD's own builtins. ``fixed`` and ``hardware`` are the uses that take 32 lanes and those that ask
-    the device, ``others`` the latter in functions that call it or that it calls.
+    need a width), matrix (32 lanes of a matrix fragment), beside (loops over 32 lanes beside such fragments, of which nothing is
+    said), broken, mixed (32 and the hardware's width together), hardware, or amd for code that calls AMD's own builtins.
+    ``fixed`` and ``hardware`` are the uses that take 32 lanes and those that ask the device, ``others`` the latter in functions
+    that call it or that it calls.
     """
 
     state: str
@@ -226,9 +227,9 @@ def _judge(uses: Uses, groups: list[list[Uses]]) -> Verdict:
         state = "hardware"
     else:
         placed = not fixed or any(use.role != "stride" for use in fixed)  # a plain loop over lanes places nothing in a fragment
-        fragments = placed and any(one.of("fragment") for group in groups for one in group)
+        fragments = any(one.of("fragment") for group in groups for one in group)
         deep = any(found.use.role != "shuffle" for found in all_breaks)
-        state = "broken" if deep else "matrix" if fragments else "narrow" if all_breaks else "consistent"
+        state = "broken" if deep else ("matrix" if placed else "beside") if fragments else "narrow" if all_breaks else "consistent"
     unique = {id(b.use): b for b in all_breaks}
     ordered = sorted(unique.values(), key=lambda b: (b.use.role == "shuffle", b.uses is not uses))  # the gravest, and the nearest, first
     others = tuple(use for use in all_hardware if all(use is not own for own in hardware))
