@@ -70,7 +70,7 @@ def _system(sheet: Sheet, words: list[Word], live: Live, expand: Expand) -> None
             continue
         name, _, version = text.partition("=")
         name = re.split(r"[<>~/]", name)[0]
-        if _PACKAGE.fullmatch(name) or "${" in name or "*" in name:
+        if _PACKAGE.fullmatch(name) or "${" in name or "*" in name or "-$" in name:
             sheet.add("apt_package", name.split(":")[0], word.start, word.end, live, version=version)
 
 

@@ -10,6 +10,7 @@ from porter.parse.command_line import Invocation, read_command, read_flags, serv
 from porter.parse.sheet import Sheet
 from porter.parse.shell_script import read_script
 from porter.parse.shell_words import Word
+from porter.parse.vendor_images import VENDOR_IMAGE
 from porter.parse.yaml_tree import Node, blanked, load, walk
 
 MAX_LEAVES = 30_000
@@ -85,7 +86,8 @@ def _images(sheet: Sheet, node: Node, path: str) -> str:
     found = ""
     for name, value in node.pairs:
         key = (name.value or "").lower()
-        if value.value is not None and (key.endswith("image") or key in ("container", "base_image", "image_name")):
+        named = key.endswith("image") or key in ("container", "base_image", "image_name")
+        if value.value is not None and (named or VENDOR_IMAGE.fullmatch(value.value)):
             found = _image(sheet, value, node.live) or found
         elif key == "services" and value.style == "list":
             for item in value.items:
