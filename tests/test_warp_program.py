@@ -196,7 +196,7 @@ def test_a_loop_over_lanes_beside_matrix_instructions_places_no_fragment() -> No
 
 def test_a_width_of_64_lists_the_files_that_count_with_it() -> None:
     header = "#ifdef USE_ROCM\n#define WARP_SIZE 64\n#else\n#define WARP_SIZE 32\n#endif\n"
-    host = '#include "w.h"\nint blocks(int n) {\n  return n / WARP_SIZE;\n}\n'
+    host = '#include "w.h"\nint blocks(int n) {\n  dim3 block(WARP_SIZE, 4);\n  return n / WARP_SIZE;\n}\n'
     index, parsed = index_of({"w.h": header, "host.cu": host})
     (hit,) = [
         hit
@@ -204,7 +204,7 @@ def test_a_width_of_64_lists_the_files_that_count_with_it() -> None:
         if hit.rule == "warp-size-constant-64"
     ]
     assert (hit.span.line, hit.targets) == (2, ("gfx1100",))
-    assert [(place.path, place.line) for place in hit.related] == [("host.cu", 3)]
+    assert [(place.path, place.line) for place in hit.related] == [("host.cu", 3), ("host.cu", 4)]
 
 
 def test_a_template_parameter_with_the_name_of_a_width_is_what_the_file_gives_for_it() -> None:
