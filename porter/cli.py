@@ -71,6 +71,15 @@ class _Group(click.Group):
         command: click.Command = getattr(import_module(module), name)
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and name not in COMMANDS and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            close = ["scan " + name] if os.path.lexists(name) else get_close_matches(name, COMMANDS, n=1)
+            ctx.fail(f"No such command '{name}'." + (f" Did you mean: porter {close[0]}" if close else ""))
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])

@@ -228,3 +228,11 @@ def test_help_lists_each_command_with_its_own_words_and_loads_none() -> None:
     answer = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout
     assert "explain" in answer
     assert not [heavy for heavy in ("msgspec", "tree_sitter", "porter.rules", "rich") if f"'{heavy}'" in answer]
+
+
+def test_a_mistyped_command_and_a_path_without_one_are_told_what_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "repo").mkdir()
+    for words, meant in ((["scn", "x"], "Did you mean: porter scan"), ([str(tmp_path / "repo")], f"Did you mean: porter scan {tmp_path}")):
+        result = CliRunner().invoke(main, words)
+        assert result.exit_code == 2 and meant in result.stderr
+    assert "Did you mean" not in CliRunner().invoke(main, ["zzzzzz"]).stderr

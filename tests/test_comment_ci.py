@@ -114,10 +114,9 @@ def test_the_actions_scripts_scan_and_comment(checkout: Path, tmp_path: Path) ->
         away = run_step("Comment", checkout, tmp_path, **values)
         assert away.returncode == 0 and "::warning::" in away.stdout and "no pull request 7" in away.stderr
     assert "quantmm-cuda.cu:46" in (tmp_path / "summary.md").read_text()
-    assert (
-        run_step("Judge", checkout, tmp_path, STATUS="1").returncode == 1
-        and run_step("Judge", checkout, tmp_path, STATUS="0").returncode == 0
-    )
+    bad, good = (run_step("Judge", checkout, tmp_path, STATUS=status, FAIL_ON_NEW="major") for status in ("1", "0"))
+    assert bad.returncode == 1 and "::error::this change brings findings of severity major or higher" in bad.stdout
+    assert good.returncode == 0 and not good.stdout
 
 
 def test_the_action_is_pinned_and_takes_inputs_as_environment_only() -> None:
