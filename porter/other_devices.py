@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-DEVICES = "ascend|npu|cann|gaudi|hpu|habana|tpu|xpu|xla|trainium|inferentia|neuron|openvino|mps|mlu|gcu|musa|macos|apple|darwin"
+DEVICES = "ascend|npu|cann|gaudi|hpu|habana|tpu|xpu|xla|trainium|inferentia|neuron|openvino|mps|mlu|gcu|musa|macos|osx|mac|apple|darwin"
 WORD = re.compile(rf"(?:^|[._-])({DEVICES})(?:[._-]|\Z)")
 CPU_WORD = re.compile(r"(?:^|[._-])(cpu)(?:[._-]|\Z)")
 GPU_WORD = re.compile(r"(?:^|[._-])(?:cuda\d*|cu\d+|gpu|nvidia|rocm|amd|hip)(?:[._-]|\Z)")

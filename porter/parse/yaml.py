@@ -33,6 +33,8 @@ def parse(file: SourceFile) -> Parsed:
     text = blanked(sheet.text)
     scripts: Scripts = []
     for document in load(sheet, text):
+        if document.style == "map" and document.text("kind") == "CustomResourceDefinition":
+            continue  # a schema: it says what may be asked for, and asks for nothing
         for path, node, key in walk(document):
             if len(sheet.parsed.facts) > MAX_LEAVES:
                 break
