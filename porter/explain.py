@@ -54,7 +54,8 @@ def rule_text(rule: Rule) -> str:
             lines += [f"Needs ROCm {rule.replacement.rocm}"]
     if rule.effort != Effort():
         lines += ["", *_effort_lines(rule.effort)]
-    for example in rule.examples[:1]:
+    example = rule.shown_example
+    if example is not None:
         found, other = ("Before", "After") if rule.shows_port else ("Found", "Not found by this rule")
         lines += ["", f"{found}, {example.file}:", *_indented(example.before), f"{other}:", *_indented(example.after)]
     lines += ["", *(f"Source ({s.checked}): {s.url}" for s in rule.sources)]

@@ -115,6 +115,11 @@ class Rule(msgspec.Struct, frozen=True):
         return self.action is Action.NONE
 
     @property
+    def shown_example(self) -> Example | None:
+        """The first example that people can read: an archive or a binary is none."""
+        return next((example for example in self.examples if "\0" not in example.before), None)
+
+    @property
     def shows_port(self) -> bool:
-        """True where the first example's ``after`` is the port, to be shown as such; what works as it is has none."""
-        return bool(self.examples) and self.examples[0].port and not self.is_insight
+        """True where the shown example's ``after`` is the port, to be shown as such; what works as it is has none."""
+        return self.shown_example is not None and self.shown_example.port and not self.is_insight

@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from porter import rules
+from porter import explain, rules
 from porter.config import Config
 from porter.model import Action
+from porter.render import code
 from porter.rules import RuleSet
 from porter.testing import ALL_TARGETS, Auditor
 
@@ -77,3 +78,11 @@ def test_ports_that_were_once_only_near_misses(ruleset: RuleSet, name: str) -> N
     }  # fmt: skip
     rule = ruleset.rules[name]
     assert rule.shows_port and wanted[name] in rule.examples[0].after
+
+
+def test_an_example_of_bytes_is_shown_to_nobody(ruleset: RuleSet) -> None:
+    rule = ruleset.rules["cuda-sources-in-archive"]
+    assert rule.examples
+    assert rule.shown_example is None
+    assert code.example(rule) is None
+    assert "PK" not in explain.explain("cuda-sources-in-archive")[0]

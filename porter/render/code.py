@@ -147,10 +147,10 @@ class ShownExample(msgspec.Struct, frozen=True):
 
 
 def example(rule: Rule) -> ShownExample | None:
-    """A rule's first example as highlighted HTML; None where there is none."""
-    if not rule.examples:
+    """The example that people can read as highlighted HTML; None where there is none."""
+    first = rule.shown_example
+    if first is None:
         return None
-    first = rule.examples[0]
     language = language_of(first.file)
     before, after = (highlight(block(text.strip("\n")), language) for text in (first.before, first.after))
     return ShownExample(before, after, rule.shows_port)
