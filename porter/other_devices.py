@@ -9,14 +9,15 @@ WORD = re.compile(rf"(?:^|[._-])({DEVICES})(?:[._-]|\Z)")
 CPU_WORD = re.compile(r"(?:^|[._-])(cpu)(?:[._-]|\Z)")
 GPU_WORD = re.compile(r"(?:^|[._-])(?:cuda\d*|cu\d+|gpu|nvidia|rocm|amd|hip)(?:[._-]|\Z)")
 CONFIGURATION = frozenset(("docker", "yaml", "shell", "jenkins", "requirements", "conda", "make", "json", "toml", "hcl", "notebook"))
+CPU_KINDS = frozenset(("docker", "shell", "yaml", "conda", "requirements"))
 SOURCES = frozenset(("python", "cython"))
 AMBIGUOUS = frozenset(
-    ("neuron", "mps", "xla", "apple")
+    ("neuron", "mps", "xla", "apple", "mac")
 )  # words of other meanings where code stands: a neuron, Metal beside CUDA, XLA on GPUs
 
 
 def device_of(path: str, kind: str) -> str:
-    """The accelerator that a path says a file is for, "cpu" for a CPU build's container or script; empty for GPUs and for all."""
+    """The accelerator that a path says a file is for, "cpu" for a CPU build's container, script or requirements; empty for GPUs and for all."""
     if kind not in CONFIGURATION and kind not in SOURCES:
         return ""
     parts = path.lower().split("/")
@@ -25,5 +26,5 @@ def device_of(path: str, kind: str) -> str:
         found = WORD.search(part)
         if found and not GPU_WORD.search(part) and not (kind in SOURCES and found[1] in AMBIGUOUS):
             return found[1]
-    found = CPU_WORD.search(last) if kind in ("docker", "shell", "yaml") else None
+    found = CPU_WORD.search(last) if kind in CPU_KINDS else None
     return found[1] if found and not GPU_WORD.search(last) else ""
