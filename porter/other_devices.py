@@ -11,13 +11,11 @@ GPU_WORD = re.compile(r"(?:^|[._-])(?:cuda\d*|cu\d+|gpu|nvidia|rocm|amd|hip)(?:[
 CONFIGURATION = frozenset(("docker", "yaml", "shell", "jenkins", "requirements", "conda", "make", "json", "toml", "hcl", "notebook"))
 CPU_KINDS = frozenset(("docker", "shell", "yaml", "conda", "requirements"))
 SOURCES = frozenset(("python", "cython"))
-AMBIGUOUS = frozenset(
-    ("neuron", "mps", "xla", "apple", "mac")
-)  # words of other meanings where code stands: a neuron, Metal beside CUDA, XLA on GPUs
+AMBIGUOUS = frozenset(("neuron", "mps", "xla", "apple", "mac"))  # other meanings where code stands: Metal beside CUDA, XLA on GPUs
 
 
 def device_of(path: str, kind: str) -> str:
-    """The accelerator that a path says a file is for, "cpu" for a CPU build's container, script or requirements; empty for GPUs and for all."""
+    """The accelerator that a path says a file is for, "cpu" for a CPU build's files; empty for GPUs and for all."""
     if kind not in CONFIGURATION and kind not in SOURCES:
         return ""
     parts = path.lower().split("/")
