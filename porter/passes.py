@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from porter import cache_keys, link, workers
+from porter import cache_keys, link, remembered, workers
 from porter.cache import Store
 from porter.config import Config
 from porter.discover import Entry
 from porter.examine import SURVEYED, Auditor, Examined, Surveyed, content_of
-from porter.model import Origin, Problem
+from porter.model import Origin, Problem, Report
 from porter.rules import RuleSet
 
 Progress = Callable[[str, int, int], None]  # stage, bytes done, bytes in all
@@ -30,7 +30,7 @@ class Passes:
 
     def __init__(self, base: Path, config: Config, ruleset: RuleSet, progress: Progress) -> None:
         """Workers start when a file is not in the cache."""
-        self.base, self.config, self.progress = base, config, progress
+        self.base, self.config, self.ruleset, self.progress = base, config, ruleset, progress
         self._pool = workers.Pool(Auditor, (config, ruleset, base), config.jobs)
         self._store = Store(Path(config.cache_dir)) if config.cache_dir else None
         self._settings = cache_keys.of_settings(config, ruleset.version) if self._store is not None else b""
@@ -38,6 +38,7 @@ class Passes:
         self._digests: dict[Entry, bytes] = {}
         self._waiting: list[tuple[bytes, bytes]] = []
         self._bytes = 0
+        self._sound = True  # whether each file was one and the same each time, and no worker died
         self.parsed = 0  # files that went to the workers
 
     def close(self) -> None:
@@ -46,6 +47,29 @@ class Passes:
         if self._store is not None:
             self._flush()
             self._store.close()
+
+    def known_report(self, entries: tuple[Entry, ...], beside: tuple[Any, ...]) -> Report | None:
+        """The report of a scan of exactly these files; ``beside`` is what else a report is made of."""
+        if self._store is None or not self._looks or remembered.depends_on_more(self.config, entries):
+            return None
+        contents = [(entry, self._digest(entry)) for entry in entries]
+        if not all(digest for _, digest in contents):
+            return None
+        found = remembered.report(self._store, remembered.key_of_report(self._settings, self.config, contents, beside))
+        if found is not None:
+            self.progress("examine", size := sum(entry.size for entry in entries), size)
+        return found
+
+    def keep_report(self, entries: tuple[Entry, ...], beside: tuple[Any, ...], made: Report) -> Report:
+        """The report, remembered where nothing passing has touched it."""
+        contents = [(entry, self._digests.get(entry, b"")) for entry in entries]
+        passing = any(problem.stage == "hipify" or PASSING.search(problem.what) for problem in made.problems)
+        if self._store is None or not self._sound or passing or remembered.depends_on_more(self.config, entries):
+            return made
+        if all(digest for _, digest in contents):
+            self._flush()
+            remembered.keep(self._store, remembered.key_of_report(self._settings, self.config, contents, beside), made)
+        return made
 
     def survey(self, entries: Iterable[Entry]) -> list[Surveyed]:
         """What files tell each other, by path; a file that kills its worker here is named by the examination."""
@@ -121,6 +145,8 @@ class Passes:
         self.progress(method, done, total)
         for outcome in self._pool.run(method, left, lambda task: task.size):
             done += outcome.task.size
+            read = outcome.value.digest if outcome.value is not None else b""
+            self._sound = self._sound and bool(read) and self._digests.setdefault(outcome.task, read) == read
             self.progress(method, done, total)
             yield outcome
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from porter import __version__, advise, changes, estimate, findings, inventory, link, origin, own_names, ported, rules, suppress
+from porter import __version__, advise, changes, estimate, findings, inventory, link, origin, own_names, ported, remembered, rules, suppress
 from porter.commit import commit_of
 from porter.config import Config
-from porter.discover import discover
+from porter.discover import Discovery, discover
 from porter.estimate import hand_lines
 from porter.model import Origin, Report
 from porter.passes import Passes, Progress
@@ -22,17 +22,28 @@ def audit(
 
     ``ruleset`` are rules loaded before, for callers that audit many repositories.
     """
-    ruleset = ruleset or rules.load(config.rules_dirs)
+    ruleset = ruleset or remembered.ruleset(config)
     found = discover(root, config)
     base = root.resolve() if root.is_dir() else root.resolve().parent
-    scope, changed = changes.since(root, config.changed_since, config.git, found.entries) if config.changed_since else (None, frozenset())
-    looked_at = [entry for entry in found.entries if scope is None or entry.path in changed]
     paths = [entry.path for entry in found.entries if entry.origin is Origin.OWN]
     modules = origin.own_modules(paths) | own_names.of(base, paths)
+    commit = commit_of(base)
     with contextlib.closing(Passes(base, config, ruleset, progress)) as passes:
-        surveys = passes.survey(found.entries)
-        index = link.link([s.survey for s in surveys if s.survey is not None], config.defines)
-        examined = passes.examine(looked_at, surveys, index, modules)
+        beside = (found.skipped, found.problems, sorted(modules), str(root), str(base), commit, command)
+        known = passes.known_report(found.entries, beside)
+        if known is not None:
+            return known
+        return passes.keep_report(found.entries, beside, _made(root, passes, found, modules, commit, command))
+
+
+def _made(root: Path, passes: Passes, found: Discovery, modules: frozenset[str], commit: str, command: str) -> Report:
+    """The report on what was found in a tree; ``modules`` are its own packages."""
+    config, ruleset, base = passes.config, passes.ruleset, passes.base
+    scope, changed = changes.since(root, config.changed_since, config.git, found.entries) if config.changed_since else (None, frozenset())
+    looked_at = [entry for entry in found.entries if scope is None or entry.path in changed]
+    surveys = passes.survey(found.entries)
+    index = link.link([s.survey for s in surveys if s.survey is not None], config.defines)
+    examined = passes.examine(looked_at, surveys, index, modules)
     own = [one for one in examined if inventory.is_own(one, config)]
     signs = ported.signs_of_amd(own, examined)
     is_ported = ported.builds_for_amd(signs)
@@ -42,7 +53,7 @@ def audit(
     cost, shares = estimate.estimate(work, own, ruleset, config, is_ported)
     cuda = [one for one in own if one.kind == "cuda"]
     report = Report(
-        tool_version=__version__, rules_version=ruleset.version, root=base.name, commit=commit_of(base), targets=config.targets,
+        tool_version=__version__, rules_version=ruleset.version, root=base.name, commit=commit, targets=config.targets,
         rocm=config.rocm, files=inventory.records(own), findings=findings.with_hours(work, shares), insights=insights, estimate=cost,
         hipify=inventory.hipify_summary(config, own), kernels=inventory.kernels(own),
         problems=inventory.problems(found, surveys, examined, (*config.notes, *notes, *([changes.note(scope)] if scope else []))),

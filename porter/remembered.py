@@ -1,0 +1,78 @@
+"""What a scan remembers as a whole: the rules as they were read, and the report on a tree in which nothing changed."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from porter import cache_keys, rules
+from porter.cache import Store
+from porter.config import Config
+from porter.discover import Entry
+from porter.model import Report
+from porter.rules import RuleSet
+from porter.size.repository import is_config
+
+MAX_REPORT = 64 * 2**20  # bytes of a report that is kept
+HOW_ONLY = frozenset(("jobs", "cache_dir"))  # settings that no report depends on
+
+
+def ruleset(config: Config) -> RuleSet:
+    """The rules, from the cache where their files hold what they held; raises RuleError as ``rules.load`` does."""
+    if not config.cache_dir:
+        return rules.load(config.rules_dirs)
+    with contextlib.closing(Store(Path(config.cache_dir))) as store:
+        key = _key_of_rules(config)
+        found = _decoded(store.get([key]).get(key), RuleSet)
+        if isinstance(found, RuleSet):
+            return found
+        made = rules.load(config.rules_dirs)
+        store.put([(key, msgspec.msgpack.encode(made))])
+        return made
+
+
+def _key_of_rules(config: Config) -> bytes:
+    """The name of these rules: every byte of their files, and this porter."""
+    files = []
+    for folder in (rules.rules_folder(), *map(Path, config.rules_dirs)):
+        for path in sorted(folder.rglob("*.toml")):
+            with contextlib.suppress(OSError):  # the reader of the rules says what is wrong with it
+                files.append((path.relative_to(folder).as_posix(), cache_keys.content(path.read_bytes())))
+        files.append((str(folder), b""))
+    return cache_keys.of_parts("rules", cache_keys.of_program(), sys.version, files)
+
+
+def depends_on_more(config: Config, entries: Iterable[Entry]) -> bool:
+    """Whether files decide a report that are no entries of the scan: a revision's, prices, and what lies beside a model's config."""
+    return bool(config.changed_since or config.models or config.prices) or any(is_config(entry.path) for entry in entries)
+
+
+def key_of_report(settings: bytes, config: Config, contents: Iterable[tuple[Entry, bytes]], beside: tuple[Any, ...]) -> bytes:
+    """The name of a report: every setting, the digest of every file, and what else is in it (``beside``)."""
+    given = {name: value for name, value in msgspec.structs.asdict(config).items() if name not in HOW_ONLY}
+    files = [(msgspec.to_builtins(entry), digest) for entry, digest in contents]
+    return cache_keys.of_parts("report", settings, sorted(msgspec.to_builtins(given).items()), files, msgspec.to_builtins(beside))
+
+
+def report(store: Store, key: bytes) -> Report | None:
+    """The report that was kept under a key."""
+    found = _decoded(store.get([key]).get(key), Report)
+    return found if isinstance(found, Report) else None
+
+
+def keep(store: Store, key: bytes, made: Report) -> None:
+    """Remember a report, unless it is very large."""
+    data = msgspec.msgpack.encode(made)
+    if store.writes and len(data) <= MAX_REPORT:
+        store.put([(key, data)])
+
+
+def _decoded(data: bytes | None, kind: Any) -> Any:
+    with contextlib.suppress(msgspec.MsgspecError, RecursionError, ValueError):
+        return msgspec.msgpack.decode(data, type=kind) if data is not None else None
+    return None
