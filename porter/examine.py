@@ -18,6 +18,7 @@ from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Relate
 from porter.parse import Parsed, cuda, parser_of, python
 from porter.parse.guards import SourceGuards
 from porter.parse.python_words import words_of
+from porter.parse.word_index import index_of
 from porter.rules import RuleSet
 from porter.size.repository import served_by
 from porter.size.served import Served
@@ -80,7 +81,7 @@ class Auditor:
         self.detectors = detect.load_detectors(ruleset)
         self.python_words = words_of(ruleset.rules.values())
         headers = {glob.split("*")[0] for rule in ruleset.rules.values() for glob in rule.match.get("include", ())}
-        self.include_words = tuple(sorted(name.encode() for name in headers if len(name) > 3))
+        self.include_words = index_of(frozenset(name.encode() for name in headers if len(name) > 3))
         self.insights = frozenset(rule.id for rule in ruleset.rules.values() if rule.is_insight)
         self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
 
@@ -204,7 +205,7 @@ class Auditor:
 
     def _cxx_matters(self, source: SourceFile) -> bool:
         """A C++ file without any CUDA sign is only read when it names something that a rule knows."""
-        return any(word in source.data for word in self.include_words)
+        return self.include_words.holds(source.data)
 
     def _kernels(self, parsed: Parsed, hits: list[Hit]) -> tuple[Kernel, ...]:
         if parsed.file.kind != "cuda" or parsed.file.origin is Origin.AMD:

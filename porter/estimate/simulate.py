@@ -15,7 +15,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
 from itertools import accumulate
-from math import erf, sqrt
+from math import cos, erf, log, sin, sqrt, tau
 
 from porter.model import Hours, Quantiles
 
@@ -38,8 +38,10 @@ def quantiles(parts: Mapping[str, Hours], seed: int) -> Quantiles:
     sums = [0.0] * DRAWS
     for stream, hours in sorted(streams.items()):
         below, above = hours.likely - hours.best, hours.worst - hours.likely
-        rows = zip(sums, _low(seed, stream), _high(seed, stream), strict=True)
-        sums = [total + hours.best + below * low + above * high for total, low, high in rows]
+        lows = [below * min(1.0, 2.0 * place) for place in _curve()]  # the part of the way from best to likely
+        highs = [above * max(0.0, 2.0 * place - 1.0) for place in _curve()]  # and from likely to worst
+        best, places = hours.best, _places(seed, stream)
+        sums = [total + best + lows[place] + highs[place] for total, place in zip(sums, places, strict=True)]
     sums.sort()
     return Quantiles(*(two_digits(sums[int(DRAWS * p)]) for p in (0.1, 0.5, 0.8, 0.9)))
 
@@ -50,28 +52,25 @@ def _stream(name: str) -> int:
 
 @functools.lru_cache(maxsize=8)
 def _shared(seed: int) -> array[float]:
-    generator = random.Random(seed)
-    return array("d", (sqrt(CORRELATION) * generator.gauss(0.0, 1.0) for _ in range(DRAWS)))
+    return array("d", (sqrt(CORRELATION) * drawn for drawn in _normal(random.Random(seed), DRAWS)))
 
 
 @functools.lru_cache(maxsize=2 * STREAMS)
-def _chances(seed: int, stream: int) -> array[float]:
-    """Where each draw of a stream lies on the PERT curve, 0 to 1, its middle at a half."""
-    own, gauss, curve = sqrt(1 - CORRELATION), random.Random(f"{seed}:{stream}").gauss, _curve()
-    chances = (0.5 * (1.0 + erf((shared + own * gauss(0.0, 1.0)) / sqrt(2.0))) for shared in _shared(seed))
-    return array("d", (curve[int(u * STEPS)] for u in chances))
+def _places(seed: int, stream: int) -> array[int]:
+    """Which of the curve's places each draw of a stream has: 0 to STEPS, its middle at a half."""
+    own, root = sqrt(1 - CORRELATION), sqrt(2.0)
+    drawn = zip(_shared(seed), _normal(random.Random(f"{seed}:{stream}"), DRAWS), strict=True)
+    return array("H", (int(0.5 * (1.0 + erf((shared + own * one) / root)) * STEPS) for shared, one in drawn))
 
 
-@functools.lru_cache(maxsize=2 * STREAMS)
-def _low(seed: int, stream: int) -> array[float]:
-    """The part of the way from best to likely, a draw."""
-    return array("d", (min(1.0, 2.0 * place) for place in _chances(seed, stream)))
-
-
-@functools.lru_cache(maxsize=2 * STREAMS)
-def _high(seed: int, stream: int) -> array[float]:
-    """The part of the way from likely to worst, a draw."""
-    return array("d", (max(0.0, 2.0 * place - 1.0) for place in _chances(seed, stream)))
+def _normal(generator: random.Random, count: int) -> list[float]:
+    """Draws of the standard normal distribution, two at a time by Box and Muller, as ``random.gauss`` makes them one by one."""
+    uniform, out = generator.random, []
+    for _ in range((count + 1) // 2):
+        angle = uniform() * tau
+        radius = sqrt(-2.0 * log(1.0 - uniform()))
+        out += [cos(angle) * radius, sin(angle) * radius]
+    return out[:count]
 
 
 def two_digits(value: float) -> float:

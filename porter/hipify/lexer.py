@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Container
 
@@ -24,6 +25,7 @@ _NOT_NEWLINE = re.compile(rb"[^\r\n]")
 _QUOTED = (b'"', b"'")
 
 
+@functools.lru_cache(maxsize=4)  # several readers of one file ask for it
 def mask(data: bytes) -> bytes:
     """The text with comments, the insides of literals and line splices blanked, byte for byte as long; #include paths stay readable."""
     out: list[bytes] = []

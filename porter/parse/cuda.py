@@ -26,7 +26,7 @@ PARSE_SECONDS = 10.0
 _CHUNK = 16384
 _SEPARATOR = re.compile(rb"[;{},]|\n[ \t]*#")
 _LOOPS = re.compile(rb"(?:\bfor\s{0,9}\([^(){}]{0,200}\)\s{0,9}){100}")  # their semicolons separate nothing
-_OPENING = re.compile(rb"[()\[\]{}]")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 _MACRO_NAME = re.compile(r"[A-Za-z_]\w*")
 _TESTS = frozenset(("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"))
 _INCLUDED = re.compile(rb'[<"]([^>"\n]{1,400})[>"]')
@@ -101,16 +101,28 @@ def _refusal(data: bytes, masked: bytes) -> str:
     """Why a file is not given to the parser: shapes that would cost minutes; empty for every sane file."""
     if data.count(0) > 16:
         return "holds NUL bytes: not a text of C++"
-    depth = deepest = 0
-    for match in _OPENING.finditer(masked):
-        depth += 1 if match.group() in b"([{" else -1 if depth else 0
-        deepest = max(deepest, depth)
+    deepest = _deepest(masked.translate(None, _NO_BRACKETS))
     if deepest > MAX_NESTING:
         return f"brackets nest {deepest} deep"
     if masked.count(b"for") >= 100 and _LOOPS.search(masked):
         return "more than 100 loops without braces inside each other"
     longest = max(map(len, _SEPARATOR.split(masked)))
     return f"a statement of {longest} bytes" if longest > MAX_STATEMENT else ""
+
+
+def _deepest(brackets: bytes) -> int:
+    """How deep brackets nest, as far as it can be too deep: fewer openers than the limit need no count."""
+    if len(brackets) <= MAX_NESTING:
+        return 0
+    depth = deepest = 0
+    for char in brackets:
+        if char in b"([{":
+            depth += 1
+            if depth > deepest:
+                deepest = depth
+        elif depth:
+            depth -= 1
+    return deepest
 
 
 def _too_many_conditionals(lines: list[cuda_lex.Directive]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ def blank(text: bytes) -> bytes:
     return text.translate(_BLANK)
 
 
+@functools.lru_cache(maxsize=4)  # several readers of one file ask for it
 def mask(data: bytes) -> bytes:
     """The text with comments and the insides of strings and characters blanked."""
 
