@@ -26,7 +26,10 @@ def mentions(facts: Iterable[Fact]) -> tuple[tuple[str, int], ...]:
     found = {
         (name, fact.span.line): None
         for fact in facts
-        if fact.kind in ("identifier", "type") and fact.live is not Live.NO and is_width(name := fact.name.rpartition("::")[2]) and name != "warpSize"
+        if fact.kind in ("identifier", "type")
+        and fact.live is not Live.NO
+        and is_width(name := fact.name.rpartition("::")[2])
+        and name != "warpSize"
     }
     return tuple(found)[:MAX_MENTIONS]
 
