@@ -13,7 +13,7 @@ import msgspec
 from porter import by_target
 from porter.config import Config
 from porter.examine import Examined
-from porter.model import Action, Confidence, Finding, Fix, Hit, Hours, Live, Rule, Severity, Span
+from porter.model import Action, Confidence, Finding, Fix, Hit, Hours, Live, Origin, Rule, Severity, Span
 from porter.origin import CUDA_WORD
 from porter.rules import RuleSet, applies
 
@@ -38,11 +38,12 @@ def assemble(
     findings: list[Finding] = []
     insights: list[Finding] = []
     unused = _unused_libraries(examined, ruleset, off_path) if ported else frozenset()
+    own = _own_includes(examined)
     for one in examined:
         for hit in one.hits:
             rule = ruleset.rules[hit.rule]
             targets = _targets(rule, hit, config)
-            if not targets:
+            if not targets or (hit.fact_kind == "include" and hit.fact_name in own):
                 continue
             if rule.is_insight:
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))
@@ -53,6 +54,18 @@ def assemble(
             else:
                 findings.append(_finding(rule, hit, one, targets, rule.category, ported))
     return _ordered(findings), _ordered(insights)
+
+
+def _own_includes(examined: Iterable[Examined]) -> frozenset[str]:
+    """Includes by folder and name that are files of the repository itself: nothing that it depends on.
+
+    A bare name may mean anybody's file, so it is left as it is.
+    """
+    files = list(examined)
+    asked = {hit.fact_name for one in files for hit in one.hits if hit.fact_kind == "include" and "/" in hit.fact_name.strip("./")}
+    bases = {name.rsplit("/", 1)[-1] for name in asked}
+    paths = [one.path for one in files if one.origin is Origin.OWN and one.path.rsplit("/", 1)[-1] in bases]
+    return frozenset(name for name in asked if any(path == name or path.endswith("/" + name) for path in paths))
 
 
 def _off_the_amd_path(rule: Rule, hit: Hit, one: Examined, unused: frozenset[str] = frozenset()) -> bool:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from porter import own_names
+from porter import own_names, pipeline
+from porter.config import Config
 from porter.model import Fact, Live, SourceFile, Span
 from porter.parse import python
 
@@ -102,3 +103,20 @@ def test_modules_that_are_imported_if_they_are_there(call: str) -> None:
     facts = python.parse(SourceFile("a.py", "python", f'Engine, _ = {call}("ignite.engine", "1.0", name="Engine")\n'.encode())).facts
     assert [fact.detail.get("optional") for fact in facts if fact.kind == "py_import"] == ["1"]
     assert "ignite.engine" not in {fact.name for fact in facts if fact.kind == "py_string"}
+
+
+@pytest.mark.parametrize(
+    ("own", "found"),
+    [
+        ("faiss/gpu/GpuIndex.h", False),
+        ("src/faiss/gpu/GpuIndex.h", False),
+        ("third_party/faiss/gpu/GpuIndex.h", True),
+        ("GpuIndex.h", True),
+    ],
+)
+def test_a_header_of_the_repository_itself_is_no_dependency(tmp_path: Path, own: str, found: bool) -> None:
+    (tmp_path / own).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / own).write_text("#pragma once\nstruct GpuIndex {};\n")
+    (tmp_path / "use.cpp").write_text("#include <cuda_runtime.h>\n#include <faiss/gpu/GpuIndex.h>\nGpuIndex* make();\n")
+    report = pipeline.audit(tmp_path, Config(jobs=0))
+    assert (("faiss-gpu", "use.cpp") in {(one.rule, one.path) for one in report.findings}) is found
