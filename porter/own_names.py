@@ -18,7 +18,7 @@ PREFIX = "distribution:"
 """Stands before the names of distributions, to tell them from modules that can be imported."""
 FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 MAX_FILES = 24
-MAX_BYTES = 2**20
+MAX_BYTES = 2**18
 NEEDS = ("requirement", "conda_package")
 EXTENSION = re.compile(r"(?:^|\.)(?:CUDAExtension|CppExtension|Extension)\Z")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
@@ -39,13 +39,20 @@ def of(root: Path, paths: Iterable[str]) -> frozenset[str]:
 def _names(path: str, data: bytes) -> Iterator[str]:
     name = ""
     if path.endswith("setup.py"):
-        facts = python.parse(SourceFile(path, "python", data)).facts
+        facts = _facts(path, data)
         name = next((f.name[5:] for f in facts if f.kind == "py_arg" and f.name.startswith("name=") and _is_setup(f)), "")
         yield from filter(None, (_built(fact) for fact in facts))
     else:
         name = _declared(data.decode("utf-8", "replace"), path.endswith(".toml"))
     if WORD.match(name):
         yield PREFIX + canonicalize_name(name)
+
+
+def _facts(path: str, data: bytes) -> list[Fact]:
+    try:
+        return python.parse(SourceFile(path, "python", data)).facts
+    except Exception:  # its examination says what is wrong with it; here only the project's name is lost
+        return []
 
 
 def _is_setup(fact: Fact) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WORDS = ("hip", "rocm", "amd")
 MAX_PLACES = 2000
+MAX_WORDS = 40  # names of a file
 MAX_ROUNDS = 3  # names that get their value from another name
 CONSTANT = re.compile(r"(?:\w+\.)?_?[A-Z][A-Z0-9_]{3,60}")
 CALL = re.compile(r"(?:\w+\.){0,2}_?[a-z]\w*\(\)")
@@ -35,12 +36,12 @@ def platform_words(source: Source) -> dict[str, str]:
             for path in source.paths(offsets):
                 for name in _told(source, path):
                     found.setdefault(name, set()).add(word)
-    words = {name: held.pop() for name, held in found.items() if len(held) == 1}
+    words = dict(itertools.islice(((name, held.pop()) for name, held in found.items() if len(held) == 1), MAX_WORDS))
     for _ in range(MAX_ROUNDS):
         more = dict(_handed_on(source, words))
         if not more.keys() - words.keys():
             break
-        words = more | words
+        words = dict(itertools.islice((words | more).items(), 2 * MAX_WORDS))
     return {name: word for name, word in words.items() if not _set_again(source, name, word)}
 
 
