@@ -243,3 +243,13 @@ def test_an_index_cut_by_32_and_put_together_again_is_a_layout() -> None:
         index, parsed = index_of({"k.cu": f"__global__ void k(float* p) {{\n{body % text}}}\n"})
         (hit,) = [hit for hit in warp_lanes.detect(parsed["k.cu"], index, Config()) if hit.rule == "warp-32-self-consistent"]
         assert hit.confidence is sure
+
+
+def test_a_group_holds_the_calls_of_other_files_that_speak_to_other_lanes() -> None:
+    head = "template <class T>\n__device__ T total(T v) {\n"
+    header = head + "  for (int s = 16; s > 0; s >>= 1) v += __shfl_xor_sync(~0ull, v, s);\n  return v;\n}\n"
+    head = '#include "w.cuh"\n__global__ void k(float* p) {\n  float v = total(p[threadIdx.x]);\n'
+    body = head + "  if (threadIdx.x % 32 == 0) p[threadIdx.x / 32] = v;\n}\n"
+    index, parsed = index_of({"w.cuh": header, "k.cu": body})
+    (hit,) = warp_lanes.detect(parsed["k.cu"], index, Config())
+    assert [place.line for place in hit.related] == [3]
