@@ -47,7 +47,8 @@ def test_rules(only: str, fixtures: str, folders: tuple[str, ...]) -> None:
     for failure in failures:
         click.echo(f"{failure.path}:{failure.line}: {failure.rule}: {failure.what}")
     tested = 1 if only else len(ruleset.rules)
-    click.echo(f"{tested} rules tested, {len(failures)} failures", err=True)
+    many = [f"{n} {word}{'s' if n != 1 else ''}" for n, word in ((tested, "rule"), (len(failures), "failure"))]
+    click.echo(f"{many[0]} tested, {many[1]}", err=True)
     if failures:
         raise SystemExit(FAILED)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from porter import cache_keys, detect, excerpts, ignore_marks, kernel_features, limits, link, origin, own_names, unread
+from porter import cache_keys, detect, excerpts, ignore_marks, kernel_features, limits, link, origin, own_names, survey_widths, unread
 from porter.config import Config
 from porter.discover import Entry, read_below
 from porter.hipify import api, engine, gets_runtime_unasked, perl
@@ -92,6 +92,7 @@ class Auditor:
         self.index = index
         self.modules = modules
         self.aliases = _aliases(index)
+        self.widths = survey_widths.defined_for_kernels(index.files, index.resolve)
 
     def load(self, entry: Entry) -> SourceFile | Problem:
         """The file's text; a Problem for one that is gone, unreadable, too large, or no text at all."""
@@ -204,8 +205,8 @@ class Auditor:
         )  # fmt: skip
 
     def _cxx_matters(self, source: SourceFile) -> bool:
-        """A C++ file without any CUDA sign is only read when it names something that a rule knows."""
-        return self.include_words.holds(source.data)
+        """A C++ file without any CUDA sign is only read when it names something that a rule knows, or a warp's width for kernels."""
+        return source.path in self.widths or self.include_words.holds(source.data)
 
     def _kernels(self, parsed: Parsed, hits: list[Hit]) -> tuple[Kernel, ...]:
         if parsed.file.kind != "cuda" or parsed.file.origin is Origin.AMD:

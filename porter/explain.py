@@ -154,4 +154,7 @@ def _spellings(name: str) -> Iterable[tuple[str, str]]:
 
 def _close(name: str, ruleset: RuleSet) -> list[str]:
     near = difflib.get_close_matches(name.lower(), list(ruleset.rules), n=3, cutoff=0.7)
-    return [*api.close_matches(name), *near][:5]
+    found = [*api.close_matches(name), *near]
+    words = re.findall(r"[a-z0-9_]+", name.lower())
+    titled = (rule.id for rule in ruleset.rules.values() if words and all(word in f"{rule.id} {rule.title}".lower() for word in words))
+    return (found or list(titled))[:5]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from porter.flow.intrinsics import VOTES
 from porter.flow.names import WIDTH_NAME
 from porter.model import Fact, Live
+
+if TYPE_CHECKING:
+    from porter.survey import Survey
 
 MAX_MENTIONS = 2000  # lines of one file
 _MAY_BE = re.compile(r"(?i)warp|wave|lane|wrap")
@@ -43,3 +48,32 @@ def votes(facts: Iterable[Fact]) -> tuple[str, ...]:
         and ((name := fact.name.rpartition("::")[2]) in VOTES or _ASKS.match(name) is not None)
     }  # fmt: skip
     return tuple(sorted(found))
+
+
+def defined_for_kernels(files: Mapping[str, Survey], resolve: Callable[[str, str], str | None]) -> frozenset[str]:
+    """C++ files without a sign of CUDA that name the width of a warp, and that a CUDA file reads, itself or through other headers.
+
+    ``files`` are the surveys by path, ``resolve`` gives the file that an #include means. Such a header is the place to mend.
+    """
+    named = {path for path, held in files.items() if held.kind == "cxx" and _names_a_width(held)}
+    users: dict[str, set[str]] = defaultdict(set)
+    for path, held in files.items() if named else ():
+        for include in held.includes:
+            users[resolve(include, path) or ""].add(path)
+    return frozenset(path for path in named if any(files[user].kind == "cuda" for user in _all_users(path, users)))
+
+
+def _names_a_width(held: Survey) -> bool:
+    names = (*(one.name for one in held.constants), *(one.name for one in held.macros))
+    return any(map(is_width, names))
+
+
+def _all_users(path: str, users: Mapping[str, set[str]]) -> list[str]:
+    """The files that include a file, and those that include them."""
+    found = dict.fromkeys([path])
+    queue = [path]
+    for one in queue:
+        new = sorted(users.get(one, set()) - found.keys())
+        found.update(dict.fromkeys(new))
+        queue += new
+    return queue[1:]

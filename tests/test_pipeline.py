@@ -124,3 +124,17 @@ def test_commit_is_read_without_running_git(tmp_path: Path) -> None:
     assert commit_of(tmp_path) == "b" * 40
     (git / "HEAD").write_text("ref: refs/../../../etc/passwd\n")
     assert commit_of(tmp_path) == ""
+
+
+def test_a_header_that_only_names_the_width_is_read_where_kernels_read_it(tmp_path: Path) -> None:
+    """A header without a sign of CUDA: hipify takes the last such sign out of many."""
+    kernel = (
+        "__global__ void k(const double* in, int* count) {\n  int lane = threadIdx.x % WARP_SIZE;\n"
+        "  unsigned votes = __ballot_sync(~0u, in[threadIdx.x] > 0);\n  if (lane == 0) atomicAdd(count, __popc(votes));\n}\n"
+    )
+    files = {"sizes.h": "#pragma once\n#define WARP_SIZE 32\n", "all.h": '#include "sizes.h"\n', "a.cu": '#include "all.h"\n' + kernel}
+    files |= {"audio.h": "#define WARP_SIZE 32\n", "audio.cpp": '#include "audio.h"\nint n = WARP_SIZE;\n'}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = [f for f in pipeline.audit(tmp_path, Config(jobs=0)).findings if f.rule == "warp-size-constant"]
+    assert [(f.path, f.line) for f in found] == [("sizes.h", 2)]

@@ -128,8 +128,9 @@ def _fixed(
     """The finding with its message and its places: the uses in this file, and those in others."""
     places = [(use, f"{use.role} from {definition.name}") for _, use in uses]
     lines = len({use.expr.line for use, _ in places})
-    message = f"{definition.name} is 32" + (f", used in {lines} lines of this file" if lines else "")
-    message += f", in {len(others)} lines of {len({place for place, _ in others})} other files" if others else ""
+    message = f"{definition.name} is 32" + (f", used in {lines} line{'s' if lines > 1 else ''} of this file" if lines else "")
+    count, files = len(others), len({place for place, _ in others})
+    message += f", in {count} line{'s' if count > 1 else ''} of {files} other file{'s' if files > 1 else ''}" if others else ""
     elsewhere = tuple(Related(place, line, f"uses {definition.name}") for place, line in others[:MOST_PLACES])
     listed = (*related(places, path, definition.span.line), *elsewhere)
     return msgspec.structs.replace(hit, message=message, targets=config.wave64_targets, related=listed)
