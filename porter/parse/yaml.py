@@ -42,6 +42,8 @@ def parse(file: SourceFile) -> Parsed:
                 _mapping(sheet, node, path, scripts)
             elif node.value is not None:
                 _leaf(sheet, node, path, key)
+                if key is not None and key.value == "patch" and "\n" in node.value:
+                    _patch(sheet, node)
     _read_scripts(sheet, text, scripts)
     return sheet.parsed
 
@@ -51,6 +53,20 @@ def _leaf(sheet: Sheet, node: Node, path: str, key: Node | None) -> None:
     start = key.start if key is not None else node.start
     if path and len(value) <= MAX_VALUE and "\n" not in value:
         sheet.add("manifest_key", f"{path}={value}", start, max(_end(sheet, node), start), node.live, "host", value=value)
+
+
+def _patch(sheet: Sheet, node: Node) -> None:
+    """What a patch in a block of text sets (kustomize): pointers of a JSON patch, or leaves of a merge patch, at the text's place."""
+    inner = Sheet(SourceFile(sheet.file.path, "yaml", (node.value or "").encode()), "yaml")
+    for document in load(inner, inner.text):
+        for path, leaf, _ in walk(document):
+            value = (leaf.value or "").strip()
+            if leaf.style == "map" or not value or len(value) > MAX_VALUE:
+                continue
+            is_pointer = path.rpartition(".")[2] == "path" and value.startswith("/")
+            pointer = value.strip("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
+            name = f"{pointer}=…" if is_pointer else f"{path}={value}"
+            sheet.add("manifest_key", name, node.start, _end(sheet, node), node.live, "host", value="" if is_pointer else value)
 
 
 def _end(sheet: Sheet, node: Node) -> int:
