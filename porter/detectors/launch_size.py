@@ -72,11 +72,14 @@ def _is_narrowed(parsed: Parsed, fact: Fact) -> bool:
 
 def _kernel(parsed: Parsed, name: str) -> Any:
     """The kernel of that name, where it is in this file; else None."""
-    last = name.rpartition("::")[2]
-    for node in places.nodes(parsed.tree.root_node, ("function_definition",)):
-        if places.is_kernel(parsed, node) and places.name_of(parsed, node) == last:
-            return node
-    return None
+    kernels: dict[str, Any] | None = parsed.extra.get("launch_size_kernels")
+    if kernels is None:
+        kernels = {}
+        for node in places.nodes(parsed.tree.root_node, ("function_definition",)):
+            if places.is_kernel(parsed, node):
+                kernels.setdefault(places.name_of(parsed, node), node)
+        parsed.extra["launch_size_kernels"] = kernels
+    return kernels.get(name.rpartition("::")[2])
 
 
 def _strides(parsed: Parsed, kernel: str) -> bool:
