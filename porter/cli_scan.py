@@ -53,6 +53,7 @@ def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on:
     """Scan a repository or a file, and write the report (porter-report.html when no --output is given)."""
     from porter import settings
     from porter.size import section
+    from porter.write import check as check_output
 
     if not path:
         raise ConfigError("PATH is empty", "a dot means this folder")
@@ -68,6 +69,9 @@ def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on:
     section.check(config)
     delivery = cli_report.Delivery(**{name: options[name] for name in cli_report.Delivery.__struct_fields__})
     look = cli_report.look_of(delivery)
+    for _, file in wanted:
+        if file != "-":
+            check_output(Path(file))
     progress, stop = cli_report.progress(delivery.quiet)
     try:
         report = _audited(Path(path), config, options["baseline"], progress)

@@ -10,14 +10,21 @@ from pathlib import Path
 from porter.errors import OutputError
 
 
+def check(path: Path) -> None:
+    """Raises OutputError for a file that no work could make writable: its folder is not there, or it is a folder itself."""
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder", "give --output a file name")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}", "nothing was written")
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file by way of a neighbour and a rename; raises OutputError and leaves nothing behind when that fails.
 
     A device or a pipe is written to as it is.
     """
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-    if path.is_dir():
-        raise OutputError(f"{path}: is a folder", "give --output a file name")
+    check(path)
     temporary = ""
     try:
         if path.exists() and not path.is_file():  # /dev/stdout, /dev/full, a named pipe: written to, never replaced

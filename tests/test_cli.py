@@ -236,3 +236,10 @@ def test_a_mistyped_command_and_a_path_without_one_are_told_what_was_meant(tmp_p
         result = CliRunner().invoke(main, words)
         assert result.exit_code == 2 and meant in result.stderr
     assert "Did you mean" not in CliRunner().invoke(main, ["zzzzzz"]).stderr
+
+
+def test_an_output_that_cannot_be_is_refused_before_the_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("porter.pipeline.audit", lambda *_: pytest.fail("scanned"))
+    for file in (tmp_path / "none" / "r.html", tmp_path):
+        result = CliRunner().invoke(main, ["scan", str(tmp_path), "--format", "html", "--output", str(file)])
+        assert result.exit_code == 2 and str(file) in result.stderr
