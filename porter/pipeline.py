@@ -29,7 +29,7 @@ def audit(
     modules = origin.own_modules(paths) | own_names.of(base, paths)
     commit = commit_of(base)
     with contextlib.closing(Passes(base, config, ruleset, progress)) as passes:
-        beside = (found.skipped, found.problems, sorted(modules), str(root), str(base), commit, command)
+        beside = (found.skipped, found.problems, sorted(modules), base.name, root.is_dir(), commit, command)
         known = passes.known_report(found.entries, beside)
         if known is not None:
             return known

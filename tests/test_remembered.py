@@ -92,3 +92,11 @@ def test_the_rules_come_from_the_cache_as_they_were_read(tmp_path: Path, monkeyp
     monkeypatch.setattr(rules, "load", lambda *_: pytest.fail("the rules were read again"))
     again = remembered.ruleset(config)
     assert again == loaded and list(again.rules) == list(loaded.rules)
+
+
+def test_the_same_tree_in_another_place_has_the_same_report(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = scan(tree, config_of(tmp_path))
+    (tmp_path / "elsewhere").mkdir()
+    moved = tree.rename(tmp_path / "elsewhere" / tree.name)
+    monkeypatch.setattr(passes.Passes, "survey", lambda *_: pytest.fail("a pass was made"))
+    assert scan(moved, config_of(tmp_path)) == first
