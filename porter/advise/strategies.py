@@ -27,6 +27,7 @@ BOTH = (
 )  # where one source serves both vendors, lines under #ifdef stand beside the old ones: P10 to P90, docs/effort.md
 HEADER = (0.5, 1.0, 2.0, 3.0)  # lines of a header, of one line a name and a frame
 MATRIX_CATEGORIES = frozenset({"inline-ptx", "unsupported-feature"})
+AROUND = 0.25  # of the hours that a line of a kernel takes to write again; a judgement
 PROJECT_CATEGORIES = frozenset({"build", "container", "environment", "deployment", "python-api"})
 MOST_NAMES = 400  # past that a header is a port of the whole API, and translation is less work
 HEADER_LINES = 12
@@ -118,7 +119,7 @@ def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:
         "hipify-build": "PyTorch's extension build translates by itself" if seen.is_extension else "the build gets a step that translates",
         "copy": f"{report.cuda_lines:,} lines of CUDA sources would be there twice",
         "library": f"kernels built on what AMD GPUs do in another way: {seen.matrix_kernels} of {seen.kernels}",
-        "backend": f"kernels written again: {seen.kernels}, of {seen.kernel_lines:,} lines",
+        "backend": f"kernels written again: {seen.kernels}, of {seen.kernel_lines:,} lines, and what sets up and launches them",
     }
     return True, words[name]
 
@@ -142,7 +143,8 @@ def _hours(name: str, way: _Way, report: Report, seen: Traits) -> tuple[Hours, s
         extra = Hours()  # the findings carry all there is to do
     if name == "backend":
         kept = _likely(report, lambda line: line.kind == "project" or line.category in PROJECT_CATEGORIES)
-        extra = extra + parameters.project().rewrite.times(seen.kernel_lines)
+        around = max(0, report.cuda_lines - seen.kernel_lines)  # what sets up and launches the kernels, in the new tree too
+        extra = extra + parameters.project().rewrite.times(seen.kernel_lines + AROUND * around)
         told = f"{percent(kept)} of the report's hours"
     told += f" and {duration(extra.likely)} for the way itself" if extra.likely else ""
     hours = report.estimate.hours

@@ -16,7 +16,9 @@ TEST_KINDS = frozenset({"python", "cuda", "cxx", "notebook"})
 
 def grade(own: Sequence[Examined], findings: Sequence[Finding], ruleset: RuleSet, hours: Quantiles) -> tuple[str, tuple[str, ...]]:
     """A letter, and what took it down from A; no estimate is an A before compilers or real hours have confirmed it."""
-    reasons = ["no compiler has confirmed the translation, and no real hours the sum: see porter verify and porter actuals"]
+    has_cuda = any(one.kind == "cuda" for one in own)
+    unproved = "no compiler has confirmed the translation, and no real hours the sum: see porter verify and porter actuals"
+    reasons = [unproved if has_cuda else "no real hours have confirmed the sum: see porter actuals"]
     reasons += _unread(own)
     reasons += _untested(own)
     low = sum(1 for finding in findings if finding.confidence is Confidence.LOW)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 
 def duration(hours: float) -> str:
-    """Hours as people write them: 10 min, 2 h, 3 d."""
+    """Hours as people write them, to two or three digits: < 1 min, 10 min, 2 h, 140 h."""
+    if 0 < hours * 60 < 0.5:
+        return "< 1 min"
     if hours < 1:
         return f"{hours * 60:.0f} min"
-    return f"{hours:.3g} h" if hours < 16 else f"{hours / 8:.3g} d"
+    return f"{hours:.3g} h" if hours < 1000 else f"{hours:,.0f} h"
 
 
 def percent(share: float) -> str:
