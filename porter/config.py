@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 
 import msgspec
 
@@ -11,6 +12,9 @@ from porter.model import Problem, Severity
 
 DEFAULT_TARGETS = ("gfx942", "gfx950")
 WAVE64 = ("gfx9*", "gfx8*")
+# Names of processors: major version, then a digit each for minor version and stepping (the stepping in hexadecimal); gfx8, gfx9 and gfx10
+# on are those that HIP ever had.
+TARGET = re.compile(r"gfx(?:[89]|1\d)\d[0-9a-f]\Z")
 MAX_BYTES = 8 * 1024 * 1024
 
 
@@ -82,7 +86,7 @@ def check_targets(targets: tuple[str, ...]) -> tuple[str, ...]:
         name = target.strip().lower()
         if not name:
             continue
-        if not (name.startswith("gfx") and name[3:].isalnum() and len(name) >= 6):
+        if not TARGET.match(name):
             raise ConfigError(f"'{target}' is not a GPU target", "targets look like gfx90a, gfx942, gfx950 or gfx1100, separated by commas")
         if name not in out:
             out.append(name)

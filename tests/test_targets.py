@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from porter.cli import main
+from porter.config import check_targets
+from porter.errors import ConfigError
 
 HPC = Path(__file__).parent.parent / "fixtures/repos/hpc-cmake"
 KERNEL = """#include <cuda_fp8.h>
@@ -71,3 +73,12 @@ def test_several_targets_name_those_that_refuse_the_mask(tmp_path: Path) -> None
     assert done.exit_code == 0, done.output
     listed = [finding["targets"] for finding in json.loads(out.read_text())["findings"] if finding["rule"] == "sync-mask-32bit"]
     assert listed and all(targets == ["gfx942"] for targets in listed)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("gfx9000", "not a GPU target"), ("gfx94g", "not a GPU target"), ("sm_90", "not a GPU target"), (",", "no GPU target given")],
+)
+def test_a_target_that_is_none_is_refused(given: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        check_targets(tuple(given.split(",")))
