@@ -26,6 +26,7 @@ from porter.size.served import Served
 SURVEYED = frozenset({"cuda", "cxx", "cmake", "make", "python", "bazel"})
 MAX_LINE = 1_000_000  # bytes; no parser of ours is made for longer lines
 MAX_DIFF_LINES = 400
+DEVICE_WORDS = frozenset((b"__shfl", b"__ballot", b"__syncthreads", b"__syncwarp", b"__activemask", b"threadIdx", b"blockIdx", b"cg::"))
 KEPT_BYTES = 6 * 2**20  # of sources whose parses all workers together hold from the survey to the examination
 
 
@@ -81,7 +82,7 @@ class Auditor:
         self.detectors = detect.load_detectors(ruleset)
         self.python_words = words_of(ruleset.rules.values())
         headers = {glob.split("*")[0] for rule in ruleset.rules.values() for glob in rule.match.get("include", ())}
-        self.include_words = index_of(frozenset(name.encode() for name in headers if len(name) > 3))
+        self.include_words = index_of(frozenset(name.encode() for name in headers if len(name) > 3) | DEVICE_WORDS)
         self.insights = frozenset(rule.id for rule in ruleset.rules.values() if rule.is_insight)
         self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
 

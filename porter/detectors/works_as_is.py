@@ -11,7 +11,7 @@ from porter.model import Fact, Hit, Live
 from porter.parse import Parsed
 
 KINDS = ("python", "notebook", "cython", "cuda", "cxx")
-WORDS = (b"cuda", b"nccl", b"triton", b"cudnn", b"tf32")
+WORDS = (b"cuda", b"nccl", b"triton", b"cudnn", b"tf32", b"torch.compile", b"matmul_precision", b"emit_nvtx")
 # rule -> kind of fact -> globs of its names
 USES: dict[str, dict[str, tuple[str, ...]]] = {
     "torch-cuda-api": {

@@ -20,7 +20,7 @@ from porter.parse.python_imports import imports
 from porter.parse.python_loads import forgiven
 from porter.parse.python_setup import setup_facts
 from porter.parse.python_tree import Source, TooSlow
-from porter.parse.python_words import Words
+from porter.parse.python_words import BY_NAME, Words
 from porter.parse.vendor_images import TEST_PATH
 from porter.parse.word_index import index_of
 
@@ -107,7 +107,7 @@ def _places(source: Source, words: Words | None, known: frozenset[int]) -> Itera
 
 
 def _offsets(source: Source, words: frozenset[bytes], known: frozenset[int]) -> set[int]:
-    index = index_of(words)
+    index = index_of(words.union(BY_NAME))
     found = set(known)
     local = [
         name
@@ -117,8 +117,8 @@ def _offsets(source: Source, words: frozenset[bytes], known: frozenset[int]) -> 
     if local:
         pattern = re.compile(rb"(?<![\w.])(?:" + b"|".join(re.escape(name.encode()) for name in local[:200]) + rb")(?=\s*[.(])")
         found.update(match.start() for match in pattern.finditer(source.data))
-    found.update(source.find(b"environ"))
-    found.update(source.find(b"getenv"))
+    for word in (b"environ", b"getenv", *BY_NAME):
+        found.update(source.find(word))
     return found
 
 

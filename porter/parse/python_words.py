@@ -22,7 +22,11 @@ BASE_WORDS = (
     b"install_requires", b"extras_require", b"setup_requires", b"__global__", b"__device__", b"rawkernel", b"rawmodule", b"sourcemodule",
     b"load_inline", b"nvcc", b"cpp_extension", b"cudaextension", b"extra_cuda_cflags",  # build_symbol and compile_flag facts
 )  # fmt: skip
-BY_NAME = (b"import_module", b"find_spec", b"importorskip", b"__import__")
+BY_NAME = (  # words of calls that import what a string names, or ask for it
+    b"import_module", b"find_spec", b"importorskip", b"__import__", b"importlib.metadata", b"importlib import metadata",
+    b"get_distribution",
+    *(start + gap + b"import" for start in (b"optional", b"lazy", b"try", b"safe", b"maybe", b"soft") for gap in (b"", b"_")),
+)  # fmt: skip
 COMMON = frozenset((
     "get", "set", "run", "call", "load", "init", "device", "backend", "name", "type", "true", "false", "none", "dtype", "model", "args",
     "mode", "env", "path", "python", "torch", "config", "docker", "serve", "pip", "install", "logger", "builder", "runtime", "include",
