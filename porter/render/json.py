@@ -29,7 +29,11 @@ SCHEMA = "porter.report/1"
 
 def render(report: Report) -> str:
     """The report as JSON text, indented by two, the same bytes for the same report."""
-    text = msgspec.json.encode(_clean(as_dict(report)))
+    table = as_dict(report)
+    try:
+        text = msgspec.json.encode(table)
+    except UnicodeEncodeError:  # a name with bytes that are no text
+        text = msgspec.json.encode(_clean(table))
     return msgspec.json.format(text, indent=2).decode() + "\n"
 
 
