@@ -17,7 +17,7 @@ import fake_hosts
 import pytest
 import yaml
 from click.testing import CliRunner
-from conftest import ROOT, need_tool
+from conftest import ROOT, missing, need_tool
 from packaging.requirements import Requirement
 
 from porter import cli_comment, pipeline
@@ -92,7 +92,7 @@ def run_step(name: str, folder: Path, where: Path, **values: str) -> subprocess.
 def test_the_actions_scripts_scan_and_comment(checkout: Path, tmp_path: Path) -> None:
     need_tool("bash")
     if shutil.which("porter", path=str(Path(sys.executable).parent)) is None:
-        pytest.skip("porter is not installed as a command")
+        missing("porter is not installed as a command")
     done = run_step(
         "Scan", checkout, tmp_path, SCAN_PATH="src", PYTHON=sys.executable, TRUST_SETTINGS="true", FAIL_ON_NEW="blocker", TARGETS="gfx942"
     )

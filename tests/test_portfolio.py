@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import msgspec
 import openpyxl
 import pytest
 from click.testing import CliRunner
+from conftest import missing
 from report_factory import empty_report, finding, rules
 
 from porter import report_file
@@ -179,7 +181,8 @@ def test_no_scheduler_is_one_clear_line(tmp_path: Path, repository: Path) -> Non
 
 
 def test_a_killed_worker_and_a_stopped_run_lose_nothing() -> None:
-    pytest.importorskip("distributed", reason="needs Dask: pip install 'rocm-porter[dask]'")
+    if importlib.util.find_spec("distributed") is None:
+        missing("needs Dask: pip install 'rocm-porter[dask]'")
     done = subprocess.run([sys.executable, str(BENCHMARK), "--repositories", "3"], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("same bytes") == 3

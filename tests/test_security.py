@@ -7,14 +7,13 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, need_tool
 from hostile_attacks import ATTACKS, write
 
 from porter import limits
@@ -79,8 +78,9 @@ def test_nothing_outside_is_opened_and_nothing_is_run(tree: Path, watched: tuple
     assert not list(tree.rglob("PWNED")) and not (tree.parent / "PWNED").exists()
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not on this machine")
+@pytest.mark.needs_tool
 def test_the_kernel_saw_nothing_outside_either(tree: Path, tmp_path: Path) -> None:
+    need_tool("strace")
     log = tmp_path / "calls"
     words = [sys.executable, "-P", "-m", "porter", "scan", str(tree), "-q", "--no-config", "--jobs", "2", "--no-cache", "--output"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import need_tool
+from conftest import missing, need_tool
 
 from porter.verify import compilers, run, sandbox
 from porter.verify.build_macros import given_by_build
@@ -103,7 +103,7 @@ def need_hipcc() -> Compiler:
     need_tool("hipcc")
     found = [one for one in compilers.find_all("", {"PATH": os.environ["PATH"]}) if one.can_link]
     if not found:
-        pytest.skip("hipcc is here without HIP's runtime library")
+        missing("hipcc is here without HIP's runtime library")
     return found[0]
 
 

@@ -21,7 +21,14 @@ from porter.render import html, json, markdown
 from porter.testing import blank_copy
 
 ROOT = Path(__file__).resolve().parent.parent
-SHOWN = ("half-ported", "hpc-cmake", "pure-torch", "torch-training", "vllm-service")  # repositories whose reports are kept
+SHOWN = (
+    "half-ported",
+    "hpc-cmake",
+    "pure-torch",
+    "tensorrt-llm-server",
+    "torch-training",
+    "vllm-service",
+)  # repositories whose reports are kept
 HELP_BLOCK = re.compile(r"(<!-- help:scan -->\n```text\n).*?(```\n<!-- /help -->)", re.DOTALL)
 
 
