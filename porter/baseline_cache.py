@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import zlib
 from pathlib import Path
 
 import msgspec
@@ -37,7 +38,7 @@ class Cache:
             with path.open("rb") as stream:
                 data = gzip.GzipFile(fileobj=stream).read(report_file.MAX_BYTES)
             found = report_file.parse(data)
-        except (OSError, EOFError, ValueError, InputError):  # gzip's own error is an OSError, zlib's comes as EOFError or ValueError
+        except (OSError, EOFError, zlib.error, InputError):  # gzip's own error is an OSError
             return None
         with contextlib.suppress(OSError):
             path.touch()

@@ -321,6 +321,13 @@ def test_the_cache_keeps_the_newest_and_never_fails(tmp_path: Path, monkeypatch:
         and [f.fingerprint for f in found.findings] == [f.fingerprint for f in REPORT.findings]
         and cache.get("none") is None
     )
+    kept = tmp_path / "deep/cache/k6.json.gz"
+    whole = kept.read_bytes()
+    for at in range(0, len(whole), len(whole) // 40):
+        kept.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        cache.get("k6")  # one flipped byte: another report or none, never an exception
+    kept.write_bytes(whole[:40] + b"\xff" * 40 + whole[80:])
+    assert cache.get("k6") is None
     (tmp_path / "deep/cache/mine.txt").write_text("")
     assert cache.clean() > 1000 and [path.name for path in (tmp_path / "deep/cache").iterdir()] == ["mine.txt"] and cache.get("k6") is None
     (tmp_path / "file").write_text("")
