@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import PurePosixPath
 
 from porter.model import Origin
@@ -12,7 +13,7 @@ TOOLKIT_HEADERS = frozenset(
     f"{name}.{ending}" for name in ("cuda", "cuda_runtime_api", "cuda_fp16", "cuda_bf16", "cuda_fp8", "cuda_fp6", "cuda_fp4", "nvml")
     for ending in ("h", "hpp")
 )  # fmt: skip
-TOOLKIT_HEADER_BYTES = 12_000  # the smallest of them; what a project writes in their place is shorter
+TOOLKIT_NOTICE = re.compile(rb"NOTICE TO (?:LICENSEE|USER):")  # heads each of them; what a project writes in their place has none
 VENDOR_FOLDERS = frozenset(
     [
         "third_party",
@@ -186,10 +187,10 @@ def own_modules(paths: list[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def toolkit_header(path: str, size: int) -> tuple[Origin, str, str] | None:
+def toolkit_header(path: str, head_of: Callable[[str], bytes | None]) -> tuple[Origin, str, str] | None:
     """Origin, folder and reason for a copy of one of the CUDA toolkit's own headers, which a port replaces; else None."""
     folder, _, name = path.rpartition("/")
-    if size < TOOLKIT_HEADER_BYTES or name not in TOOLKIT_HEADERS:
+    if name not in TOOLKIT_HEADERS or not TOOLKIT_NOTICE.search(head_of(path) or b""):
         return None
     return Origin.VENDORED, folder, "vendored: headers of the CUDA toolkit"
 

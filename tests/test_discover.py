@@ -103,10 +103,12 @@ def test_vendored_code_is_told_from_code_that_uses_a_library(tmp_path: Path) -> 
 
 def test_copies_of_toolkit_headers_are_vendored(tmp_path: Path) -> None:
     (tmp_path / "include").mkdir()
-    (tmp_path / "include/cuda_fp8.hpp").write_text("// a header\n" * 2000)
+    notice = "/*\n * Copyright 2024 NVIDIA Corporation.  All rights reserved.\n *\n * NOTICE TO LICENSEE:\n */\n"
+    (tmp_path / "include/cuda_fp8.hpp").write_text(notice + "// a header\n" * 2000)
     (tmp_path / "include/cuda_fp16.h").write_text("#include <hip/hip_fp16.h>\n")
+    (tmp_path / "include/cuda_fp8.h").write_text("#pragma once\n#include <cuda_fp8.h>\n" + "// a template of the project's own\n" * 2000)
     found = {entry.path: entry.origin for entry in discover(tmp_path, Config()).entries}
-    assert found == {"include/cuda_fp8.hpp": Origin.VENDORED, "include/cuda_fp16.h": Origin.OWN}
+    assert found == {"include/cuda_fp8.hpp": Origin.VENDORED, "include/cuda_fp16.h": Origin.OWN, "include/cuda_fp8.h": Origin.OWN}
 
 
 def test_amd_side_and_its_pairs(tmp_path: Path) -> None:
