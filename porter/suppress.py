@@ -34,18 +34,19 @@ def apply(findings: Sequence[Finding], examined: Iterable[Examined], ruleset: Ru
     problems: list[Problem] = []
     marks: dict[str, _Marks] = {}
     named = functools.lru_cache(maxsize=10_000)(functools.partial(_named, ruleset))
+    by_path = _PathRules(config, named)
     for one in examined:
+        by_path.see(one)
         if one.ignores:
             marks[one.path] = _Marks(one.ignores, config, named)
             problems += marks[one.path].notes(one)
-    by_path = _PathRules(config)
     kept: list[Finding] = []
     hidden: list[Finding] = []
     why: dict[str, Suppression] = {}
     for finding in findings:
         rule = ruleset.rules[finding.rule]
         reason = marks[finding.path].reason(finding) if finding.path in marks else None
-        reason = reason or by_path.reason(finding, rule)
+        reason = reason or by_path.reason(finding)
         if reason is not None:
             hidden.append(finding)
             why[finding.fingerprint] = reason
@@ -127,7 +128,9 @@ def _note(path: str, mark: IgnoreMark, what: str) -> Problem:
 class _PathRules:
     """The settings' per-path rules that count, compiled; each path is matched once."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, named: Callable[[str], frozenset[str]]) -> None:
+        self.named = named
+        self.is_part = bool(config.changed_since)  # what stands in files that nobody looked at is not known
         self.refused = [(rule, wrong) for rule in config.per_path if (wrong := _refused_rule(rule, config))]
         refused = {rule.pattern for rule, _ in self.refused}
         self.rules = [(ignore.spec_of([rule.pattern])[0], rule) for rule in config.per_path if rule.pattern not in refused]
@@ -139,19 +142,23 @@ class _PathRules:
             self.known[path] = [rule for spec, rule in self.rules if spec.match_file(path)]
         return self.known.get(path, [])
 
-    def reason(self, finding: Finding, rule: Rule) -> Suppression | None:
+    def see(self, one: Examined) -> None:
+        """Remember which globs name something in a file: good news and hits of other targets count, as they do for marks."""
+        found = {hit.rule for hit in one.hits} if self.rules else frozenset()
+        for rule in self.of(one.path) if found else ():
+            self.used |= {(rule.pattern, pattern) for pattern in rule.ignore if not found.isdisjoint(self.named(pattern))}
+
+    def reason(self, finding: Finding) -> Suppression | None:
         for one in self.of(finding.path):
-            fits = [pattern for pattern in one.ignore if names(pattern, rule)]
-            self.used |= {(one.pattern, pattern) for pattern in fits}
-            if fits:
+            if any(finding.rule in self.named(pattern) for pattern in one.ignore):
                 return Suppression("external", finding.path, finding.line, one.reason or f"settings for {one.pattern}")
         return None
 
     def notes(self) -> Iterator[Problem]:
-        """A note on each rule that does not count, and on each glob of one that suppressed nothing."""
+        """A note on each rule that does not count, and on each glob of one that names nothing in its paths."""
         for rule, wrong in self.refused:
             yield Problem(STAGE, "", 0, f"settings for {rule.pattern[:100]}: {wrong}; it does not count", matters=False)
-        for _, rule in self.rules:
+        for _, rule in self.rules if not self.is_part else ():
             for pattern in rule.ignore:
                 if (rule.pattern, pattern) not in self.used:
                     what = f"settings for {rule.pattern[:100]} suppress nothing: '{pattern[:100]}' is not found there; it can go"

@@ -188,6 +188,18 @@ def test_suppressions_of_the_settings_need_reasons_end_and_are_named_when_unused
     assert len(scan(files, per_path=(ended,), today="2026-11-30").suppressed) == 1
 
 
+def test_settings_that_are_needed_elsewhere_are_not_called_unused(scan: Scan) -> None:
+    marked = {"tests/a.cu": "#include <nvshmem.h>  // porter: ignore[nvshmem] lab\n"}
+    guarded = {"tests/a.cu": "#ifndef USE_ROCM\n#include <nvshmem.h>\n#endif\n__global__ void k() {}\n"}
+    wave = {"tests/a.cu": "__global__ void k(int* n) { unsigned m = __ballot_sync(~0u, 1); *n = __popc(m); }\n"}
+    cases = ((marked, "nvs*", ("gfx942",)), (guarded, "nvs*", ("gfx942",)), (wave, "ballot-in-32-bits", ("gfx1100",)))
+    for files, rules, targets in cases:
+        outcome = scan(files, per_path=(PathRule("tests/", (rules,)),), targets=targets)
+        assert outcome.problems == () and rules not in {f.rule for f in outcome.findings}, files
+    elsewhere = (PathRule("src/", ("nvs*",)),)
+    assert scan(marked, per_path=elsewhere).problems and not scan(marked, per_path=elsewhere, changed_since="main").problems
+
+
 def test_settings_suppress_and_grade_by_path(scan: Scan) -> None:
     files = {"tests/a.cu": "#include <nvshmem.h>\n", "src/a.cu": "#include <nvshmem.h>\n", "src/old/a.cu": "#include <nvshmem.h>\n"}
     rules = (PathRule("tests/", ("nvs*",), reason="not shipped"), PathRule("src/old/**", severity=Severity.INFO))
