@@ -10,7 +10,7 @@ from porter import link
 from porter.config import Config
 from porter.detectors import inline_ptx
 from porter.model import SourceFile
-from porter.parse import cuda, ptx_asm
+from porter.parse import cuda, ptx_asm, ptx_macros
 
 READ = '#define LD(how) "ld.global." how ".u32 %0, [%1];"\n'
 STATEMENT = 'void f() { asm volatile(LD("cg") : "=r"(x) : "l"(p)); }\n'
@@ -57,6 +57,9 @@ def test_an_operand_that_a_macro_writes() -> None:
         '#define A(x) B(x) B(x)\n#define B(x) A(x) A(x)\nvoid f() { asm(A("trap;")); }',
         "".join(f"#define M{n} M{n + 1} M{n + 1} M{n + 1}\n" for n in range(40)) + '#define M40 "trap;"\nvoid f() { asm(M0); }',
         '#define A(x) x x x x x x x x\nvoid f() { asm(A(A(A(A(A(A(A(A("trap;"))))))))); }',
+        f'#define A(x) {"x " * 200}\nvoid f() {{ asm(A(A(A("trap;")))); }}',
+        f"#define A(x) {'#x ' * 9000}\nvoid f() {{ asm(A({'trap ' * 5000})); }}",
+        f'#define A "{"trap;" * 9000}"\nvoid f() {{ asm({"A " * 9000}); }}',
         'void f() { asm("trap;" M(((((((((( }',
     ],
 )
@@ -65,6 +68,7 @@ def test_macros_that_grow_without_end_are_cut(text: str) -> None:
     found = ptx_asm.statements(text.encode())
     assert time.process_time() - start < 2
     assert len(found) <= 1
+    assert sum(len(one.template) for one in found) < 4 * ptx_macros.BUDGET * ptx_macros.TEXT
 
 
 def scanned(header: str, source: str) -> tuple[list[str], list[str]]:

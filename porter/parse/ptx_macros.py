@@ -1,7 +1,7 @@
 """Macros in asm templates: what names and calls of macros come to where they are strings, arguments stringified and joined.
 
 The preprocessor in small: object-like and function-like macros, ``#x``, and neighbours joined; a name that nobody defines is
-UNKNOWN. Every template has a budget of tokens, so that macros which double each other end.
+UNKNOWN. Every template has a budget of tokens and text, so that macros and arguments which double each other end.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from porter.parse.ptx_tokens import Token, is_name, literal, tokens
 UNKNOWN = "?"  # what a macro or a macro's parameter supplies
 MAX_DEPTH = 12  # macros inside macros
 BUDGET = 20_000  # tokens read for one template
+TEXT = 64  # characters that cost as much as a token
 PUNCTUATION = (b"#", b",", b"(", b")")
 
 
@@ -57,6 +58,11 @@ class Macros:
         return ("".join(text for _, text in parts), pieces) if has_string else ("", [])
 
     def _parts(self, given: Sequence[Token], arguments: Mapping[str, _Argument], depth: int) -> Iterable[tuple[Token, str]]:
+        for token, text in self._pieces(given, arguments, depth):
+            self._budget -= len(text) // TEXT
+            yield token, text
+
+    def _pieces(self, given: Sequence[Token], arguments: Mapping[str, _Argument], depth: int) -> Iterable[tuple[Token, str]]:
         at = 0
         while at < len(given):
             token = given[at]
@@ -66,7 +72,7 @@ class Macros:
                 yield token, literal(token.text)
                 continue
             if token.text == b"#" and at < len(given) and (named := arguments.get(_name(given[at]))) is not None:
-                yield token, named.raw
+                yield token, named.raw if self._budget > 0 else UNKNOWN
                 at += 1
                 continue
             if token.text in PUNCTUATION:
@@ -79,7 +85,7 @@ class Macros:
         """What one name comes to; ``call`` are the tokens of its parenthesis, brackets included."""
         name = _name(token)
         if name in arguments:
-            return arguments[name].value
+            return arguments[name].value if self._budget > 0 else UNKNOWN
         known = self._known.get(name)
         if known is None or depth >= MAX_DEPTH or self._budget <= 0 or (known.params is None) != (not call):
             return UNKNOWN
