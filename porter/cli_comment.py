@@ -47,7 +47,7 @@ NO_RIGHT = "the token may not comment here (a pull request from a fork gets a re
 @click.option("--dry-run", is_flag=True, help="Print the comment; ask and tell no service.")
 def comment(report: str, **options: Any) -> None:
     """Comment on a pull request: new and fixed findings of a JSON report, in one comment that is kept up to date."""
-    from porter.comment import choose
+    from porter.comment import choose, text
     from porter.comment.values import Marker, check_name
     from porter.model import Severity
 
@@ -56,7 +56,7 @@ def comment(report: str, **options: Any) -> None:
     chosen = choose.choose(audited, Severity(options["severity"]))
     marker = Marker(check_name(options["name"]), _run(env))
     target = _target(options, env)
-    body = _body(audited, chosen, marker, target.place(audited.commit), options["report_url"])
+    body = text.comment(audited, chosen, marker, target.place(audited.commit), options["report_url"])
     if options["dry_run"]:
         _print(body, env)
         return
@@ -142,12 +142,6 @@ def _read(path: str, before: str) -> Report:
     if found.baseline is not None:
         raise InputError(f"{path}: was compared with {found.baseline.source} already", "leave --before out")
     return against_saved(found, load(Path(before)), Path(before).name)
-
-
-def _body(report: Report, chosen: Chosen, marker: Marker, place: Place, url: str) -> str:
-    from porter.comment import text
-
-    return text.comment(report, chosen, marker, place, url)
 
 
 def _beside(report: Report, chosen: Chosen, options: Mapping[str, Any], env: Mapping[str, str]) -> str:

@@ -47,7 +47,7 @@ class Chosen(msgspec.Struct, frozen=True):
     more_new: int  # findings that no row shows
     more_fixed: int
     remarks: int  # new findings below the severity that is asked for
-    unchanged_near: int  # old findings in files of the rows
+    unchanged_near: int  # old findings in files where something came or went
 
     @property
     def is_empty(self) -> bool:
@@ -81,7 +81,7 @@ def choose(report: Report, least: Severity = Severity.MINOR, limit: int = ROWS) 
     new = tuple(finding for finding in fresh if finding.severity >= least)
     fixed = tuple(finding for finding in report.fixed if finding.severity >= least)
     came, went = _rows(new, False), _rows(fixed, True)
-    kept_went = min(len(went), max(limit - len(came), min(FIXED, len(went))))
+    kept_went = min(len(went), max(limit - len(came), FIXED))
     rows = (*came[: limit - kept_went], *went[:kept_went])
     paths = {finding.path for finding in (*new, *fixed)}
     near = sum(1 for finding in report.findings if finding.state != "new" and finding.path in paths)

@@ -32,10 +32,11 @@ def comment(report: Report, chosen: Chosen, marker: Marker, place: Place, url: s
     first = [str(marker), head(report, chosen, url)]
     last = footer(report, chosen)
     rows = [_row(report, row, place) for row in chosen.rows]
-    details = [_detail(report, row.first) for row in _one_a_rule(chosen)]
+    explained = _one_a_rule(chosen)
+    details = [_detail(report, row.first) for row in explained]
     aside = not_counted(report, chosen)
     while True:
-        cut = len(rows) < len(chosen.rows) or len(details) < len(_one_a_rule(chosen))
+        cut = len(rows) < len(chosen.rows) or len(details) < len(explained)
         body = "\n".join([*first, *_table(rows), *_more(chosen, rows), *_folded(details), *aside, *_cut(cut, url), last])
         if len(body.encode("utf-8", "replace")) < limit:
             return body + "\n"
@@ -109,7 +110,7 @@ def _hours(hours: Hours) -> str:
 
 def _fix(rule: Rule, finding: Finding) -> str:
     if finding.fix is not None and finding.fix.safe:
-        return "suggestion on the line"
+        return "safe one-line fix"  # whether it becomes a suggestion is known only after the comment stands
     return text(rule.replacement.name, 80) if rule.replacement else ACTIONS[str(finding.action)]
 
 

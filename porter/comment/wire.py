@@ -94,9 +94,7 @@ class Client:
             except httpx.HTTPError as error:
                 raise ToolError(f"{self._host}: {self._safe(str(error))}") from None
             pause = self._pause(answer, turn)
-            if pause is None:
-                return self._checked(answer, method)
-            if last or not self._wait(pause):
+            if pause is None or last or not self._wait(pause):
                 return self._checked(answer, method)
         raise ToolError(f"{self._host}: gave no answer")
 
