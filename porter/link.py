@@ -16,6 +16,7 @@ from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
 from porter.parse.guards import SourceGuards, guards_of
 from porter.parse.option_guards import set_in_options
 from porter.parse.ptx_asm import is_spelling
+from porter.parse.string_guards import put_within
 from porter.parse.type_names import TypeName
 from porter.survey import Constant, FunctionDef, Macro, Survey, side_of, survey
 from porter.survey_launches import Launch
@@ -264,6 +265,8 @@ class Index:
         parsed.extra["given"] = frozenset((*given, *sure))
         parsed.guards = guards
         parsed.facts = [msgspec.structs.replace(fact, live=guards.at(fact.span.line)) for fact in parsed.facts]
+        for inner in parsed.embedded:
+            put_within(inner, guards)
 
 
 def _specifies(found: list[tuple[str, Macro]]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 
+import pytest
+
 from porter import link
 from porter.model import Live, SourceFile
 from porter.parse import Parsed, cuda, parser_of
@@ -173,3 +175,12 @@ def test_captured_nodes_come_in_the_order_of_their_places() -> None:
     captured = cuda.parse(SourceFile("k.cu", "cuda", text)).extra["captured"]
     starts = [node.start_byte for node in captured.all("function")]
     assert len(starts) == 200 and starts == sorted(starts)
+
+
+@pytest.mark.parametrize("condition", ["#ifndef __HIP_PLATFORM_AMD__", "#if MINE"])
+def test_code_in_a_string_is_dead_where_the_code_around_it_is(condition: str) -> None:
+    text = f'#include "w.h"\n{condition}\nconst char* p = R"(\n__global__ void k(int* p) {{\n  __syncwarp();\n}}\n)";\n#endif\n'
+    header = "#ifdef __HIP_PLATFORM_AMD__\n#define MINE 0\n#else\n#define MINE 1\n#endif\n"
+    parsed = cuda.parse(SourceFile("k.cu", "cuda", text.encode()))
+    index_of({"w.h": header, "k.cu": text}).enrich(parsed)
+    assert [fact.live for fact in parsed.embedded[0].facts if fact.name == "__syncwarp"] == [Live.NO]

@@ -211,7 +211,9 @@ def test_prose_is_no_cuda(text: str) -> None:
 
 def test_embedded_cuda_in_dead_python_is_dead() -> None:
     text = 'if is_hip():\n    a = 1\nelse:\n    k = RawKernel("""__global__ void f() {\n  __syncwarp();\n}""", "f")\n'
-    assert parse(text).embedded[0].live(5) is Live.NO
+    (inner,) = parse(text).embedded
+    assert inner.live(5) is Live.NO
+    assert [fact.live for fact in inner.facts if fact.name == "__syncwarp"] == [Live.NO]
 
 
 @pytest.mark.parametrize(

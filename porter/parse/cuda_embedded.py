@@ -9,7 +9,7 @@ from porter.model import SourceFile
 from porter.parse import Guards, Parsed
 from porter.parse.cuda_lex import blank
 from porter.parse.ptx_tokens import scanner
-from porter.parse.string_guards import StringGuards
+from porter.parse.string_guards import put_within
 
 FUNCTION = re.compile(rb"__(?:global|device)__[\w\s*&<>:,\\]{1,200}\(")
 ESCAPE = re.compile(rb"\\(\r?\n|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
@@ -30,7 +30,7 @@ def embedded(file: SourceFile, guards: Guards, parse: Callable[[SourceFile], Par
             inside = _inside(file.data[start:end])
             text[start:end] = inside
     inner = parse(SourceFile(file.path, "cuda", bytes(text), file.origin))
-    inner.guards = StringGuards(inner, guards)
+    put_within(inner, guards)
     return [inner]
 
 

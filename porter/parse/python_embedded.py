@@ -13,7 +13,7 @@ from porter.parse import Parsed, parser_of
 from porter.parse.python_guards import PythonGuards
 from porter.parse.python_strings import prefix_of
 from porter.parse.python_tree import Source, field, named
-from porter.parse.string_guards import StringGuards
+from porter.parse.string_guards import put_within
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -52,7 +52,7 @@ def embedded_cuda(file: SourceFile, source: Source, guards: PythonGuards) -> lis
     for node in pieces[:MAX_PIECES]:
         _copy(source, node, text)
     inner = parse(SourceFile(file.path, "cuda", bytes(text), file.origin))
-    inner.guards = StringGuards(inner, guards)
+    put_within(inner, guards)
     return [inner]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from porter.model import Live
 from porter.parse import Guards, Parsed
 
@@ -19,3 +21,9 @@ class StringGuards:
         if self._outer.at(line) is Live.NO:
             return Live.NO
         return self._inner.at(line) if self._inner is not None else Live.YES
+
+
+def put_within(inner: Parsed, outer: Guards) -> None:
+    """Let the code of a string, and the facts that were read in it, be dead where the code around the string is."""
+    inner.guards = StringGuards(inner, outer)
+    inner.facts = [msgspec.structs.replace(fact, live=Live.NO) if outer.at(fact.span.line) is Live.NO else fact for fact in inner.facts]
