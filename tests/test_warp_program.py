@@ -92,6 +92,8 @@ def test_short_bodies_with_one_builtin_are_wrappers() -> None:
     assert wrapped(b"{ return __shfl_sync(mask, v, f(a, b), 32); }") == ("__shfl_sync", "mask", "v", "f(a, b)", "32")
     assert wrapped(b"{ return __any_sync(m, a) + __popc(__ballot_sync(m, b)); }") == ()
     assert wrapped(b"{ for (;;) v += __shfl_down_sync(m, v, 1); }") == ()
+    assert wrapped(b"{\n  // unlike __ballot_sync(m, x)\n  return x;\n}") == ()
+    assert wrapped(b"{ return __shfl_sync(m /* all */, v, l);  // if asked for\n}") == ("__shfl_sync", "m", "v", "l")
     shim = b"{\n#ifdef AMD\n  return __shfl(v, i);\n#else\n  return __shfl_sync(m, v, i);\n#endif\n}"
     assert wrapped(shim) == ("__shfl_sync", "m", "v", "i")
     assert wrapped(shim, lambda line: line == 2) == ("__shfl", "v", "i")

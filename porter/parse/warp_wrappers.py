@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from porter.parse.cuda_lex import mask
+
 MAX_BODY = 600  # bytes of a body that does little else
 MAX_CALL = 240  # bytes of the arguments that are looked at
 _BUILTIN = re.compile(
@@ -19,17 +21,21 @@ def wrapped(body: bytes, live: Callable[[int], bool] = lambda _: True) -> tuple[
 
     A body that decides or repeats anything wraps nothing. ``live`` says of a line of the body, from 0, whether an AMD build reads it.
     """
-    if len(body) > MAX_BODY or (b"__" not in body and b"%" not in body) or _DECIDES.search(body):
+    if len(body) > MAX_BODY or (b"__" not in body and b"%" not in body):
         return ()
-    if _LANE.search(body):
+    is_lane = _LANE.search(body) is not None
+    code = mask(body) if is_lane or _BUILTIN.search(body) else b""  # names in comments are not calls
+    if not code or _DECIDES.search(code):
+        return ()
+    if is_lane:
         return ("laneid",)
-    every = list(_BUILTIN.finditer(body))
-    found = [match for match in every if live(body.count(b"\n", 0, match.start()))] or every
+    every = list(_BUILTIN.finditer(code))
+    found = [match for match in every if live(code.count(b"\n", 0, match.start()))] or every
     names = {match[1].removesuffix(b"_sync") for match in found}
     if len(names) != 1:
         return ()
     last = found[-1]  # where older devices come first
-    return (last[1].decode(), *_arguments(body[last.end() : last.end() + MAX_CALL].decode("utf-8", "replace")))
+    return (last[1].decode(), *_arguments(code[last.end() : last.end() + MAX_CALL].decode("utf-8", "replace")))
 
 
 def _arguments(text: str) -> list[str]:
