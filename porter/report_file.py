@@ -1,4 +1,4 @@
-"""Report file: reads a report that was saved as JSON back into a Report, so that it can be rendered or commented on without a scan."""
+"""Report file: reads a report that was saved as JSON back into a Report, to be compared, merged or commented on without a scan."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class _Baseline(msgspec.Struct, frozen=True):
 
 
 class _File1(msgspec.Struct, frozen=True):
-    """What porter.report/1 holds, as far as a Report has a place for it; every other key is passed over."""
+    """What porter.report/1 holds of findings, hours and scope; other keys (strategies, runbook, phases, sizes) are passed over."""
 
     schema: str
     tool: _Tool

@@ -30,15 +30,11 @@ _C_ENDINGS = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".cpp", ".cc", ".cxx",
 
 
 class Excerpt(msgspec.Struct, frozen=True):
-    """A finding's code without control characters and common indent; ``start`` to ``end`` (characters) is what was flagged.
-
-    ``above`` is how many lines of context come first.
-    """
+    """A finding's code without control characters and common indent; ``start`` to ``end`` (characters) is what was flagged."""
 
     text: str
     start: int
     end: int
-    above: int = 0
 
 
 def language_of(path: str) -> str:
@@ -55,7 +51,7 @@ def excerpt(finding: Finding, context: dict[int, str] | None = None) -> Excerpt:
     text = "\n".join([*above, *lines[:MAX_LINES], *below])
     shift = sum(len(line) + 1 for line in above)
     before, marked, after = block(text[: first + shift]), block(text[first + shift : last + shift]), block(text[last + shift :])
-    return _trimmed(before + marked + after, len(before), len(before) + len(marked), len(above), len(below))
+    return _trimmed(before + marked + after, len(before), len(before) + len(marked), bool(above or below))
 
 
 def _around(finding: Finding, height: int, context: dict[int, str]) -> tuple[list[str], list[str]]:
@@ -77,7 +73,7 @@ def _offset(lines: list[str], row: int, column: int) -> int:
     return sum(len(line) + 1 for line in lines[:row]) + in_row
 
 
-def _trimmed(text: str, start: int, end: int, above: int = 0, below: int = 0) -> Excerpt:
+def _trimmed(text: str, start: int, end: int, has_context: bool) -> Excerpt:
     lines = text.split("\n")
     filled = [line for line in lines if line.strip()]
     indent = min((len(line) - len(line.lstrip(" ")) for line in filled), default=0)
@@ -100,8 +96,8 @@ def _trimmed(text: str, start: int, end: int, above: int = 0, below: int = 0) ->
         finish = len(joined)
     line_end = joined.find("\n", begin)
     finish = min(finish, line_end) if line_end >= 0 else finish  # a mark over many lines would mark nothing
-    whole = not above and not below and not joined[:begin].strip() and not joined[finish:].strip()
-    return Excerpt(joined, 0, 0, above) if whole or finish <= begin else Excerpt(joined, begin, min(finish, len(joined)), above)
+    whole = not has_context and not joined[:begin].strip() and not joined[finish:].strip()
+    return Excerpt(joined, 0, 0) if whole or finish <= begin else Excerpt(joined, begin, min(finish, len(joined)))
 
 
 def highlight(text: str, language: str, start: int = 0, end: int = 0) -> Markup:

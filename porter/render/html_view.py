@@ -170,7 +170,7 @@ def _findings(report: Report, groups: Sequence[RuleGroup], words: Tongue) -> dic
         "used": [name for name in CATEGORIES if name in present],
         "folders": sorted({summary.directory_of(finding.path) for finding in report.findings})[:FOLDER_LIMIT],
         "linked": {group.rule.id for group in groups},
-        "baseline": report.baseline is not None or bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings),
+        "baseline": summary.is_compared(report),
     }
 
 

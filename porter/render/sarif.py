@@ -44,8 +44,8 @@ def as_dict(report: Report, limit: int = MAX_RESULTS, code: bool = True) -> dict
     names = sorted({finding.rule for finding in (*kept, *hidden)})
     index = {name: i for i, name in enumerate(names)}
     rules = {finding.rule: summary.rule_of(report, finding) for finding in (*kept, *hidden)}
-    baseline = report.baseline is not None or bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings)
-    results = [_result(finding, index[finding.rule], baseline, code) for finding in kept]
+    compared = summary.is_compared(report)
+    results = [_result(finding, index[finding.rule], compared, code) for finding in kept]
     results += [_suppressed(report, finding, index[finding.rule], code) for finding in hidden]
     left_out = (len(report.findings) - len(kept), len(report.suppressed) - len(hidden))
     run = {

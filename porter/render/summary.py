@@ -1,9 +1,9 @@
-"""What every renderer says in the same words: the verdict, and the report's findings grouped by rule, category, phase and directory."""
+"""What every renderer counts in the same way: the report's findings grouped by rule, category, phase and directory."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -160,10 +160,10 @@ def directory_of(path: str) -> str:
     return "/".join(path.split("/")[:-1][:2]) or "."
 
 
-def _split(findings: Iterable[Finding], key: object) -> dict[str, list[Finding]]:
+def _split(findings: Iterable[Finding], key: Callable[[Finding], str]) -> dict[str, list[Finding]]:
     groups: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
-        groups[key(finding)].append(finding)  # type: ignore[operator]
+        groups[key(finding)].append(finding)
     return groups
 
 
@@ -216,6 +216,11 @@ def names_share(report: Report) -> tuple[int, int] | None:
     """CUDA names that the translation converts, and all of them; None where it met none."""
     seen = report.hipify.converted + report.hipify.unconverted
     return (report.hipify.converted, seen) if seen else None
+
+
+def is_compared(report: Report) -> bool:
+    """Whether the states of the findings say anything: the report was held against an earlier one."""
+    return report.baseline is not None or bool(report.fixed) or any(finding.state == "unchanged" for finding in report.findings)
 
 
 def matters(report: Report) -> int:

@@ -43,9 +43,7 @@ def render(report: Report, look: Look = Look()) -> bytes:  # noqa: B008 - frozen
     sheets = _Sheets(book, report, tongue(look.lang))
     for write in (sheets.summary, sheets.effort, sheets.findings, sheets.dependencies, sheets.kernels, sheets.files, sheets.problems):
         write()
-    stream = io.BytesIO()
-    book.save(stream)
-    return _without_clock(stream.getvalue())
+    return _saved(book)
 
 
 def sheets(lists: Iterable[tuple[str, Sequence[tuple[str, float]], Iterable[Sequence[Any]], dict[int, str]]]) -> bytes:
@@ -53,9 +51,7 @@ def sheets(lists: Iterable[tuple[str, Sequence[tuple[str, float]], Iterable[Sequ
     book = Workbook(write_only=True)
     for name, heads, rows, formats in lists:
         _list(book, name, heads, rows, formats)
-    stream = io.BytesIO()
-    book.save(stream)
-    return _without_clock(stream.getvalue())
+    return _saved(book)
 
 
 def _list(
@@ -233,10 +229,11 @@ def _cell(sheet: Any, value: Any, form: str = "", font: Font | None = None, fill
     return cell
 
 
-def _without_clock(data: bytes) -> bytes:
-    """The same archive with fixed times in its names and properties."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
+def _saved(book: Workbook) -> bytes:
+    """The workbook's archive, with fixed times in its names and properties."""
+    written, out = io.BytesIO(), io.BytesIO()
+    book.save(written)
+    with zipfile.ZipFile(written) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
         for info in source.infolist():
             content = source.read(info)
             if info.filename == "docProps/core.xml":
