@@ -1,8 +1,9 @@
 """Redaction: a report that can be shown under an NDA. Names of files and kernels become hashes, code and free text go.
 
 The same name gives the same hash in every run with the same key, so two redacted reports can be compared. Without a key
-somebody who knows a name can check a guess; PORTER_REDACT_KEY makes that useless. What is kept is listed here field by
-field: a field that this module does not know is empty in the redacted report.
+somebody who knows a name can check a guess; PORTER_REDACT_KEY makes that useless. What is kept of a report, a finding, a file
+or a kernel is listed here field by field: a field that this module does not know is empty in the redacted report. Parts that
+hold numbers and porter's own words (estimate, strategies, sizes, baseline) stay but for the texts that are replaced here.
 """
 
 from __future__ import annotations
