@@ -37,6 +37,9 @@ def test_one_strategy_is_recommended_with_a_reason_from_the_data(tmp_path: Path)
     assert all(way.sources and all(source.checked for source in way.sources) for way in ways.values())
     package = scanned(tmp_path / "package", k_DOT_cu=MASK, setup_DOT_py="from torch.utils.cpp_extension import CUDAExtension\n")
     assert package.strategies[0].id == "hipify-build"
+    makefile = "all:\n\tnvcc -arch=sm_80 --shared -o k.so k.cu\n"  # as bitsandbytes was built: torch is called, and compiles nothing
+    made = scanned(tmp_path / "made", k_DOT_cu=MASK, setup_DOT_py="import torch\nfrom setuptools import setup\n", Makefile=makefile)
+    assert made.strategies[0].id == "header" and not any("PyTorch's extension" in way.why for way in made.strategies)
     python = scanned(tmp_path / "python", serve_DOT_py="import tensorrt_llm\n")
     assert python.strategies[0].id == "library" and "vllm" in python.strategies[0].reason.lower()
     assert 0 < python.estimate.hand_lines.p50 < 30
@@ -67,3 +70,10 @@ def test_the_runbook_has_commands_for_this_repository_and_names_what_it_settles(
     assert "CMAKE_HIP_ARCHITECTURES='gfx90a'" in commands and "porter verify . --target gfx90a" in commands
     assert {group for step in hpc.runbook for group in step.settles} == {f.group for f in hpc.findings}
     assert advise.advised(hpc) == hpc and "{" not in commands.replace("{{", "").replace("{index", "")
+
+
+def test_the_baseline_is_tested_where_it_was_built_and_the_port_where_that_was(tmp_path: Path) -> None:
+    files = {"k_DOT_cu": MASK, "tests__t_DOT_cu": MASK, "CMakeLists_DOT_txt": "project(k LANGUAGES CUDA)\nadd_executable(k k.cu)\n"}
+    steps = {step.id: step.commands for step in scanned(tmp_path, **files).runbook}
+    assert "ctest --test-dir build --output-on-failure" in steps["baseline"]
+    assert "ctest --test-dir build-amd --output-on-failure" in steps["tests"] and "cmake --build build-amd --parallel" in steps["build"]

@@ -12,8 +12,9 @@ from porter.estimate import parameters
 from porter.model import Report, RunbookStep, Source
 
 GPUS = 8  # of one server
+AMD_BUILD = "build-amd"  # the baseline has a build folder of its own
 GPU_OF = {"gfx90a": "MI250X", "gfx942": "MI300X", "gfx950": "MI355X"}
-NO_TESTS = "# no tests were found: run the program on fixed inputs, keep its outputs, and compare them with those of the baseline"
+NO_TESTS = "# no test files were found: run the program on fixed inputs, keep its outputs, and compare them with those of the baseline"
 ROCM_INDEX = "https://download.pytorch.org/whl/rocm7.2"
 
 
@@ -86,7 +87,7 @@ def _made(step: _Step, report: Report, seen: Traits) -> RunbookStep:
     if step.build_commands:
         commands += _builds(report, seen)
     if step.test_commands:
-        commands += _tests(seen) or [NO_TESTS]
+        commands += _tests(seen, "build" if step.phase == "baseline" else AMD_BUILD) or [NO_TESTS]
     source = (Source(image.url, image.says, image.checked),) if step.id == "image" else ()
     return RunbookStep(
         id=step.id, phase=step.phase, title=step.title, why=step.why if step.id != "image" else f"{step.why} {image.note}.",
@@ -119,12 +120,12 @@ def _size(report: Report) -> str:
 def _builds(report: Report, seen: Traits) -> list[str]:
     """How this repository is built for the targets, by the build files that it has."""
     targets = ";".join(report.targets)
-    if seen.is_extension:
+    if seen.is_package:
         return [f"PYTORCH_ROCM_ARCH='{targets}' python -m pip install --no-build-isolation -v ."]
     if "cmake" in seen.kinds:
         return [
-            f"cmake -B build-amd -DCMAKE_HIP_ARCHITECTURES='{targets}' -DCMAKE_BUILD_TYPE=Release",
-            "cmake --build build-amd --parallel",
+            f"cmake -B {AMD_BUILD} -DCMAKE_HIP_ARCHITECTURES='{targets}' -DCMAKE_BUILD_TYPE=Release",
+            f"cmake --build {AMD_BUILD} --parallel",
         ]
     if "bazel" in seen.kinds:
         return [f"bazel build --config=rocm --action_env=TF_ROCM_AMDGPU_TARGETS={','.join(report.targets)} //..."]
@@ -136,12 +137,12 @@ def _builds(report: Report, seen: Traits) -> list[str]:
     return ["hipcc " + " ".join(f"--offload-arch={target}" for target in report.targets) + " -o program.amd <the translated sources>"]
 
 
-def _tests(seen: Traits) -> list[str]:
-    """How this repository is tested, by what it has."""
+def _tests(seen: Traits, folder: str = AMD_BUILD) -> list[str]:
+    """How this repository is tested, by what it has; ``folder`` is the one that CMake built in."""
     if seen.python_tests:
         return ["python -m pytest -x -q"]
     if seen.has_tests and "cmake" in seen.kinds:
-        return ["ctest --test-dir build-amd --output-on-failure"]
+        return [f"ctest --test-dir {folder} --output-on-failure"]
     if seen.has_tests and "make" in seen.kinds:
         return ["make test"]
     return []

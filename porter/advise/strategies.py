@@ -19,12 +19,8 @@ from porter.rules import parse_duration
 WAYS = ("run-as-is", "header", "hipify-build", "copy", "library", "backend")
 OTHERS = ("scale", "zluda")
 NO_DROP_IN = "what it stands on has no drop-in for ROCm: "
-BOTH = (
-    0.7,
-    2.0,
-    2.5,
-    3.0,
-)  # where one source serves both vendors, lines under #ifdef stand beside the old ones: P10 to P90, docs/effort.md
+# Where one source serves both vendors, lines under #ifdef stand beside the old ones: P10 to P90, docs/effort.md.
+BOTH = (0.7, 2.0, 2.5, 3.0)
 HEADER = (0.5, 1.0, 2.0, 3.0)  # lines of a header, of one line a name and a frame
 MATRIX_CATEGORIES = frozenset({"inline-ptx", "unsupported-feature"})
 AROUND = 0.25  # of the hours that a line of a kernel takes to write again; a judgement
@@ -195,7 +191,7 @@ def _choice(report: Report, seen: Traits) -> tuple[str, str]:
     if seen.matrix_kernels and redesign > 0.4 * total:
         return "library", (
             f"{duration(redesign)} of {duration(total)} are findings that ask for another design, in {seen.matrix_kernels} kernels: "
-            "translation does not carry those over, and every measured port replaced them (flash-attention, xformers)."
+            "translation does not carry those over; flash-attention and xformers replaced theirs."
         )
     if seen.is_extension:
         return "hipify-build", (

@@ -11,12 +11,13 @@ from porter.model import Action, Report, Severity
 MATRIX_FEATURES = frozenset({"tensor cores", "asynchronous copies", "clusters"})
 REPLACED = ("replacement-with-changes", "no-equivalent")
 DAYS = 16.0  # likely hours from which replacing a library is a way to port of its own
+BUILDS = frozenset({"cmake", "make", "bazel", "meson"})
 TESTED_KINDS = frozenset({"python", "cuda", "cxx"})
 WORDS = {  # trait -> globs on the ids of rules that hit, in findings and insights
-    "torch": ("torch", "torch-*", "pytorch-*", "ngc-pytorch-image", "cuda-extension*"),
+    "torch": ("torch", "torch-*", "pytorch-*", "ngc-pytorch-image"),
     "vllm": ("vllm*", "amd-vllm-image", "tensorrt-llm*", "trtllm-*", "nim-image", "triton-server-image"),
     "sglang": ("sglang*",),
-    "collectives": ("nccl", "nccl-*", "nccl_*", "distributed-*", "horovod", "deepspeed", "megatron-core"),
+    "collectives": ("nccl", "nccl-*", "horovod", "deepspeed", "megatron-core"),
     "triton": ("triton-*",),
     "fp8": ("fp8-*", "*fp8*", "nvfp4*", "modelopt*"),
 }
@@ -26,7 +27,8 @@ class Traits(msgspec.Struct, frozen=True):
     """Answers about one repository, all from its report."""
 
     has_cuda: bool
-    is_extension: bool  # a Python package that compiles own CUDA sources
+    is_package: bool  # a Python package with CUDA sources of its own
+    is_extension: bool  # one with a CUDAExtension, which PyTorch translates, or in which nothing else is seen to compile CUDA
     has_tests: bool
     python_tests: bool
     kinds: frozenset[str]
@@ -48,10 +50,12 @@ def traits(report: Report) -> Traits:
     rules = frozenset(finding.rule for finding in (*report.findings, *report.insights))
     names = {name for record in report.files if record.hipify is not None for name in record.hipify.names}
     tests = [r for r in report.files if r.kind in TESTED_KINDS and any("test" in part.lower() for part in r.path.split("/"))]
+    is_package = "cuda" in kinds and any(record.path.rsplit("/", 1)[-1] == "setup.py" for record in report.files)
     matrix = [kernel for kernel in report.kernels if MATRIX_FEATURES & set(kernel.features)]
     return Traits(
         has_cuda=any(record.kind == "cuda" for record in report.files),
-        is_extension=any(record.path.rsplit("/", 1)[-1] == "setup.py" for record in report.files) and "cuda" in kinds,
+        is_package=is_package,
+        is_extension=is_package and ("torch-cuda-extension" in rules or not _other_build(report)),
         has_tests=bool(tests),
         python_tests=any(record.kind == "python" for record in tests),
         kinds=kinds,
@@ -62,6 +66,12 @@ def traits(report: Report) -> Traits:
         kernel_lines=sum(kernel.lines for kernel in report.kernels),
         names=len(names),
     )
+
+
+def _other_build(report: Report) -> bool:
+    """Whether a build file besides setup.py compiles CUDA: the findings of the build say so."""
+    files = {record.path for record in report.files if record.kind in BUILDS}
+    return any(finding.category == "build" and finding.path in files for finding in report.findings)
 
 
 def redesign_hours(report: Report) -> float:

@@ -53,7 +53,7 @@ def _unread(own: Sequence[Examined]) -> list[str]:
 def _untested(own: Sequence[Examined]) -> list[str]:
     if any("test" in part.lower() for one in own if one.kind in TEST_KINDS for part in one.path.split("/")):
         return []
-    return ["no tests were found, so right results must first be defined"]
+    return ["no test files were found, so right results must first be defined"]
 
 
 def _far_from_the_corpus(own: Sequence[Examined], findings: Sequence[Finding]) -> list[str]:
