@@ -6,6 +6,7 @@ import io
 import tarfile
 import zipfile
 import zlib
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -185,6 +186,17 @@ def test_members_that_cannot_be_opened_are_said() -> None:
     assert seen(b"\x1f\x8b" + b"\0" * 40)[0].left_out == ["it is damaged"]
     stream = tarball.stream_of(tarred({"a.so": elf()})[:-30])
     assert stream is not None
+
+
+@pytest.mark.parametrize("pack", [tarred, zipped, lambda members: zipped(members, zipfile.ZIP_STORED)])
+def test_a_member_that_is_not_looked_into_to_its_end_is_said(
+    pack: Callable[[dict[str, bytes]], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MEMBER_BYTES", 1000)
+    assert seen(pack({"lib/a.so": b"ab" * 400}))[0].left_out == []
+    found, members = seen(pack({"lib/a.so": b"ab" * 4000, "lib/b.so": b"b"}))
+    assert found.left_out == [archive.ONLY_START]
+    assert members == {"lib/a.so": b"ab" * 500, "lib/b.so": b"b"}
 
 
 def test_a_conda_package_is_a_dependency_by_its_name() -> None:

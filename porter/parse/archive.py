@@ -20,6 +20,7 @@ MAX_NAME = 512
 MEMBER_BYTES = 48 * 2**20  # unpacked bytes that are looked at of one member
 TOTAL_BYTES = 192 * 2**20  # packed and unpacked bytes that are gone through in one archive
 STEP = 2**18
+ONLY_START = "members of which only the start was looked into"
 _END = b"PK\5\6"
 _CENTRAL = b"PK\1\2"
 _INNER = (".tar.zst",)
@@ -66,6 +67,8 @@ def _tar(stream: tarball.Stream, wanted: Callable[[str], bool], visit: Visit, fo
         found.names.append(name[:MAX_NAME])
         if wanted(name):
             visit(name[:MAX_NAME], stream.take(min(size, MEMBER_BYTES)))
+            if size > MEMBER_BYTES:
+                found.leave(ONLY_START)
     if stream.why:
         found.leave(stream.why)
 
@@ -116,7 +119,7 @@ def _central(data: bytes, at: int) -> Iterator[_Member]:
         local, start = struct.unpack_from("<I", data, at + 42)[0], -1
         if data[local : local + 4] == _LOCAL and local + 30 <= len(data):
             start = local + 30 + sum(struct.unpack_from("<HH", data, local + 26))
-        yield _Member(printable(data[at + 46 : at + 46 + min(name, MAX_NAME)]), flags, method, packed, start)
+        yield _Member(tarball.printable(data[at + 46 : at + 46 + min(name, MAX_NAME)]), flags, method, packed, start)
         at += 46 + name + extra + comment
 
 
@@ -127,7 +130,7 @@ def _in_order(data: bytes) -> Iterator[_Member]:
         flags, method, packed = (*struct.unpack_from("<HH", data, at + 6), struct.unpack_from("<I", data, at + 18)[0])
         name, extra = struct.unpack_from("<HH", data, at + 26)
         start = at + 30 + name + extra
-        yield _Member(printable(data[at + 30 : at + 30 + min(name, MAX_NAME)]), flags, method, packed, start)
+        yield _Member(tarball.printable(data[at + 30 : at + 30 + min(name, MAX_NAME)]), flags, method, packed, start)
         if flags & 8 or packed == 0xFFFFFFFF:
             return
         at = start + packed
@@ -141,6 +144,8 @@ def _zip_member(data: bytes, member: _Member, limit: int, found: Contents) -> tu
     elif member.flags & 1:
         found.leave("members that are encrypted")
     elif member.method == 0:
+        if end - start > limit:
+            found.leave(ONLY_START)
         return data[start : min(end, start + limit)], max(0, min(end - start, limit))
     elif member.method == 8:
         return _inflated(data, start, end, limit, found)
@@ -162,12 +167,8 @@ def _inflated(data: bytes, start: int, end: int, limit: int, found: Contents) ->
             if len(out) > tarball.BOMB_BYTES and len(out) > tarball.MAX_RATIO * (end - start):
                 found.leave("members that unpack to hundreds of times their size")
                 return b"", len(out)
+        if len(out) >= limit and not unpack.eof:
+            found.leave(ONLY_START)
     except zlib.error:
         found.leave("members that are damaged")
     return bytes(out), len(out) + at - start
-
-
-def printable(raw: bytes) -> str:
-    """A member's name as text; whatever is no printable character becomes a question mark."""
-    text = raw.decode("utf-8", "replace")
-    return "".join(char if char.isprintable() else "?" for char in text)

@@ -176,9 +176,8 @@ def members(stream: Stream) -> Iterator[tuple[str, int]]:
         else:
             long_name = ""
         if not stream.skip(padded - (stream.out - start)):
-            stream.why = stream.why or ("its end is missing" if padded > stream.out - start else "")
-            if padded > stream.out - start:
-                return
+            stream.why = stream.why or "its end is missing"
+            return
 
 
 def _number(raw: bytes) -> int:
@@ -199,6 +198,11 @@ def _pax_path(body: bytes) -> str:
 
 
 def _text(raw: bytes) -> str:
-    """A name as text, up to its first NUL; whatever is no printable character becomes a question mark."""
-    text = raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+    """A name as text, up to its first NUL."""
+    return printable(raw.split(b"\0", 1)[0])
+
+
+def printable(raw: bytes) -> str:
+    """A member's name as text; whatever is no printable character becomes a question mark."""
+    text = raw.decode("utf-8", "replace")
     return "".join(char if char.isprintable() else "?" for char in text)
