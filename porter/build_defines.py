@@ -49,7 +49,7 @@ class BuildDefines:
                 for name, given in _given(one, alone):
                     if len(texts[name]) == 1 and f"-U{name}" not in texts and _is_projects(name) and len(self.by_name[name]) < _MAKERS:
                         sure = given.everywhere and name not in defined
-                        self.by_name[name].append(given if sure == given.everywhere else msgspec.structs.replace(given, everywhere=False))
+                        self.by_name[name].append(msgspec.structs.replace(given, everywhere=sure))
 
     def seen_from(self, path: str, names: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
         """Of ``names``, those that every AMD build of a file has and those that some build of it has, with their texts."""

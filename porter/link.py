@@ -270,7 +270,7 @@ class Index:
 
 
 def _specifies(found: list[tuple[str, Macro]]) -> str:
-    """The text of a macro that stands for __device__, __global__ or __host__, as the first build with a GPU sees it; else empty."""
+    """The text of a macro that stands for __device__ or __global__, in its first definition that AMD reads; else empty."""
     texts = [m.text for _, m in found if m.params is None and m.live is not Live.NO and ("__device__" in m.text or "__global__" in m.text)]
     return texts[0] if texts else ""
 

@@ -11,7 +11,7 @@ from porter.model import Fact, Live
 from porter.parse import Parsed
 from porter.parse.cuda_facts import Captured, plain_name
 
-_LAUNCHERS = {  # place of the kernel, of the grid and of the block among the arguments
+LAUNCHERS = {  # place of the kernel, of the grid and of the block among the arguments
     "cudaLaunchKernel": (0, 1, 2), "cudaLaunchCooperativeKernel": (0, 1, 2), "hipLaunchKernelGGL": (0, 1, 2), "hipLaunchKernel": (0, 1, 2),
     "cudaLaunchKernelEx": (1, -1, -1), "cudaLaunchKernelExC": (1, -1, -1), "hipLaunchCooperativeKernel": (0, 1, 2),
 }  # fmt: skip
@@ -46,7 +46,7 @@ def _launch(fact: Fact) -> Launch | None:
     args = (*fact.args, "", "", "", "", "")
     if fact.kind == "launch":
         return Launch(fact.name, fact.span.line, args[0], args[1], args[2], args[3], fact.live)
-    places = _LAUNCHERS.get(fact.name) if fact.kind == "call" else None
+    places = LAUNCHERS.get(fact.name) if fact.kind == "call" else None
     if places is None:
         return None
     kernel, grid, block = (args[place] if place >= 0 else "" for place in places)

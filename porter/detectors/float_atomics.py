@@ -10,16 +10,14 @@ from porter.config import Config
 from porter.detectors import places
 from porter.model import Confidence, Fact, Hit, Live, Related
 from porter.parse import Parsed
+from porter.survey_sums import ADDS, FLOAT, UNSAFE
 
 if TYPE_CHECKING:
     from porter.link import Index
 
 KINDS = ("cuda", "cxx")
 UNSAFE_FLAG = "-munsafe-fp-atomics"
-ADD = frozenset(("atomicAdd", "gpuAtomicAdd"))
-UNSAFE = "unsafeAtomicAdd"
 MANAGED = frozenset(("cudaMallocManaged", "hipMallocManaged"))
-FLOAT = re.compile(r"\b(?:float|double)\b(?!\d)")
 NARROW = re.compile(r"\b(?P<type>(?:__)?half2?|(?:__)?nv_bfloat162?|float[24])\b(?=[\w\s]*\*)")
 CAST = re.compile(r"\(*\s*(?:reinterpret_cast\s*<\s*|\(\s*)(?P<type>(?:__)?half2?|(?:__)?nv_bfloat162?|float[24])\s*\*")
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -48,7 +46,7 @@ def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
 def _sums(parsed: Parsed) -> Iterator[tuple[Fact, str, Any]]:
     """Each atomicAdd on a float or double that a pointer parameter leads to: the call, the parameter, the function."""
     for fact in parsed.facts:
-        if fact.kind != "call" or fact.name.rpartition("::")[2] not in {*ADD, UNSAFE} or not fact.args or fact.live is Live.NO:
+        if fact.kind != "call" or fact.name.rpartition("::")[2] not in ADDS or not fact.args or fact.live is Live.NO:
             continue
         names = NAME.findall(fact.args[0])
         function = places.function_at(parsed, fact.span) if names else None

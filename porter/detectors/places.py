@@ -11,7 +11,7 @@ import tree_sitter
 
 from porter.model import Span
 from porter.parse import Parsed
-from porter.parse.cuda_query import language
+from porter.parse.cuda_query import in_order, language
 
 DEVICE = re.compile(rb"__global__|\b__\w*device\w*__|\b\w*(?:DEVICE|HOSTDEV|_D_INLINE|DINLINE)\w*\b|\b(?:\w+_HD|DEV_INLINE|DI|HDI)\b")
 FUNCTIONS = ("function_definition", "lambda_expression")
@@ -19,12 +19,7 @@ FUNCTIONS = ("function_definition", "lambda_expression")
 
 def nodes(root: Any, types: Collection[str]) -> Iterator[Any]:
     """Every node of the given types below a node of a CUDA tree, in order of the source; inner ones too."""
-    found = tree_sitter.QueryCursor(_query(tuple(types))).captures(root).get("node", ())
-    yield from sorted(found, key=_place)
-
-
-def _place(node: Any) -> tuple[int, int]:
-    return node.start_byte, -node.end_byte
+    yield from in_order(tree_sitter.QueryCursor(_query(tuple(types))).captures(root)).get("node", ())
 
 
 @functools.cache

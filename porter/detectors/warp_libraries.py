@@ -20,7 +20,6 @@ from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
-BLOCK_PLACE = 1  # of the block's size among the template arguments, behind the type
 BLOCK_ALGORITHMS = re.compile(r"BLOCK_(?:SCAN_WARP_SCANS|REDUCE_WARP_REDUCTIONS\w*|LOAD_WARP_TRANSPOSE\w*|STORE_WARP_TRANSPOSE\w*)\Z")
 
 

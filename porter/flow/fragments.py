@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import tree_sitter
-import tree_sitter_cuda
 
 from porter.flow.expr import Expr, Origin, build
-
-
-@cache
-def language() -> tree_sitter.Language:
-    """The CUDA grammar."""
-    return tree_sitter.Language(tree_sitter_cuda.language())
+from porter.parse.cuda_query import language
 
 
 def joined(text: bytes) -> bytes:

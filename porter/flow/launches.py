@@ -14,9 +14,10 @@ from porter.flow.program import Program
 from porter.flow.values import Value, const
 from porter.link import Index
 from porter.model import Live
+from porter.survey_launches import LAUNCHERS
 
-RUNTIME = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "hipLaunchKernelGGL", "hipLaunchKernel", "hipLaunchCooperativeKernel"}
-CONFIGURED = {"cudaLaunchKernelEx", "cudaLaunchKernelExC"}
+RUNTIME = frozenset(name for name, (_, _, block) in LAUNCHERS.items() if block >= 0)
+CONFIGURED = LAUNCHERS.keys() - RUNTIME  # the block is in a configuration before the kernel
 WRAPPER = re.compile(r"(?i)\w*launch\w*\Z")
 AXES = "xyz"
 

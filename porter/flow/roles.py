@@ -230,11 +230,6 @@ def _shared(env: Env, event: Event, found: list[Use]) -> None:
             found.append(Use("shared", extent, event, value, event.name, value.as_width))
 
 
-def lane_like(value: Value) -> bool:
-    """True for lanes and what is a lane plus something."""
-    return value.kind in LANES
-
-
 def closure(program: Program, table: dict[str, list[Uses]], uses: Uses, depth: int = 3) -> list[Uses]:
     """A function and the functions of the file that it calls, some levels deep, each once."""
     seen = {id(uses): uses}

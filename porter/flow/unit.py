@@ -14,13 +14,13 @@ from porter.flow.classes import Field, device_lambdas, fields_of, last_name, own
 from porter.flow.declared import named_type, type_of
 from porter.flow.event import Function, Parameter
 from porter.flow.expr import Expr, Origin, build
-from porter.flow.fragments import joined, language, parse, parse_expression
+from porter.flow.fragments import joined, parse, parse_expression
 from porter.flow.function import Reader
 from porter.flow.parameters import parameters, templates
 from porter.model import Span
 from porter.parse import Parsed
 from porter.parse.cuda_facts import Captured
-from porter.parse.cuda_query import in_order
+from porter.parse.cuda_query import in_order, language
 from porter.parse.specifiers import before
 from porter.parse.type_names import type_names
 
@@ -219,8 +219,8 @@ def _inside_function(node: Any) -> bool:
 
 def _side(head: bytes, source: bytes, specifiers: Mapping[str, str]) -> str:
     words = set(HEADS.findall(head))
-    for word in words & {name.encode() for name in specifiers} if specifiers else ():
-        words |= set(HEADS.findall(specifiers[word.decode()].encode()))
+    for text in [specifiers[name] for word in words if (name := word.decode()) in specifiers]:
+        words |= set(HEADS.findall(text.encode()))
     device = b"__device__" in words or any(b"DEVICE" in word or word in (b"GPU_FUNC", b"HD", b"DEV") for word in words)
     host = b"__host__" in words or any(b"HOST" in word for word in words)
     if b"__global__" in words or any(word in (b"GLOBAL", b"KERNEL") for word in words):

@@ -11,8 +11,9 @@ from porter.flow.values import UNKNOWN_WIDTH, Value
 
 
 class Use(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One use. ``role`` is lane, warp, warps, shuffle, vote, syncwarp, halving, stride, tail, magic, shared, shared_index, hardware,
-    shape, bits, shift, compare or cub; ``flavour`` is the sort within it (idx, up, down, xor, ballot, any …).
+    """One use. ``role`` is lane, warp, warps, shuffle, vote, syncwarp, barrier, halving, stride, tail, magic, shared, shared_index,
+    hardware, mention, tile, matrix, fragment, shape, bits, shift, compare, cub or call; ``flavour`` is the sort within it (idx, up, down,
+    xor, ballot, any …).
     """
 
     role: str

@@ -15,7 +15,8 @@ class Value(msgspec.Struct, frozen=True, gc=False):
 
     ``kind``: const, hw (warpSize; ``num`` is what was added), hw_part (a fraction of it), tid (index of a thread in its block), gid (in
     the grid), block_size, lane, warp, warps (how many in a block), lane_ref (lane plus or xor something), sub (a part of a
-    lane or thread index that no warp width explains), mask (lane mask), tile (cooperative group) or other. ``width`` is 32,
+    lane or thread index that no warp width explains), role (what a function makes of the index of a warp), mask (lane mask), tile
+    (cooperative group) or other. ``width`` is 32,
     HARDWARE, another number, or UNKNOWN_WIDTH. ``symbols`` are the named constants the width came from. ``proven`` is
     false where only a name says so. ``via`` tells a mask's source. ``bits`` is the type's width, 0 for unknown.
     """

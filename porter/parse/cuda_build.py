@@ -130,8 +130,3 @@ def is_predefined(name: str) -> bool:
     """Whether a compiler or the usual build of one vendor defines a name by itself; all others are the project's own."""
     listed = name in _CUDA_ONLY or name in _HIP_COMPILER or name in _HIP_DEVICE or name in _ALWAYS
     return listed or name in ("USE_ROCM", "HIP_VERSION", "HIP_VERSION_MAJOR", "__HIP_PLATFORM_AMD__") or _GFX.match(name) is not None
-
-
-def is_vendor_macro(name: str) -> bool:
-    """Whether a name tells the vendors apart: its state in the AMD build and in the CUDA build is not the same."""
-    return any(ambient(name, Pass(AMD, stage)) != ambient(name, Pass(NVIDIA, stage)) for stage in ("device", "host", "plain"))

@@ -18,7 +18,6 @@ _MIDDLES = ("elif", "elifdef", "elifndef", "else")
 _DEFINE = re.compile(r"([A-Za-z_]\w*)(\()?")
 _HAS = re.compile(r"__has_\w+\s*\([^)]{0,400}\)")
 _NOT_DEFINED = re.compile(r"\s*!\s*defined\s*+(?:\(\s*+)?(\w+)\s*+(?:\)\s*+)?")
-_TRI = {True: Live.YES, False: Live.NO, None: Live.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
