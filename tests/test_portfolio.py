@@ -70,6 +70,12 @@ def test_a_file_that_stands_in_two_repositories_is_paid_by_the_first() -> None:
     assert [file.places for file in whole.copied] == [(("a", "v/k.cu"), ("b", "k.cu"))]
 
 
+def test_a_first_fix_is_paid_whole_by_one_that_has_something_left_to_fix() -> None:
+    one = Answer("a", report(line("x", 10.0, once=4.0), places=(("x", "k.cu"),)), {"k.cu": "same"})
+    two = Answer("b", report(line("x", 20.0, once=8.0), places=(("x", "k.cu"),)), {"k.cu": "same"})
+    assert {row.name: row.likely for row in merged(one, two).rows} == {"a": 10.0, "b": 0.0}
+
+
 def test_project_lines_are_shared_by_nobody_and_order_changes_nothing() -> None:
     answers = [Answer(name, report(line("", 8.0, kind="project"), line("x", 5.0, once=2.0))) for name in "abc"]
     whole = merged(*answers)

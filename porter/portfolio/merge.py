@@ -138,29 +138,35 @@ def _copies(content: dict[str, dict[str, str]]) -> list[tuple[tuple[str, str], .
 def _charged(reports: dict[str, Report], copies: Iterable[tuple[tuple[str, str], ...]]) -> list[Charged]:
     """Every line of every repository with what is left when shared things are paid once."""
     free = {place for places in copies for place in places[1:]}
-    payers = _payers(reports)
+    own = {name: _own(name, report, free) for name, report in reports.items()}
+    payers = _payers(reports, own)
     out = []
     for name, report in reports.items():
-        found: dict[tuple[str, str], list[bool]] = defaultdict(list)
-        for place in report.findings:
-            found[place.rule, place.group].append((name, place.path) in free)
         firsts = _firsts(report)
         for line in report.estimate.lines:
-            copied = found.get((line.rule, line.group), []) if line.kind == "finding" else []
-            part = sum(copied) / len(copied) if copied else 0.0
+            part = own[name].get((line.rule, line.group), 1.0) if line.kind == "finding" else 1.0
             saved = Hours()
             if line.kind == "finding" and firsts.get(_family(line)) is line and payers[_family(line)] != name:
                 saved = line.once.times(1 - project().sharing.same_rule)
-            out.append(Charged(name, line, _less(line.hours, saved).times(1 - part)))
+            out.append(Charged(name, line, _less(line.hours, saved).times(part)))
     return out
 
 
-def _payers(reports: dict[str, Report]) -> dict[str, str]:
-    """The repository that pays the first fix of each family: the dearest, then the first by name."""
+def _own(name: str, report: Report, free: set[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """The part of each group's findings, by rule and group, that is in no file copied from another repository."""
+    found: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for place in report.findings:
+        found[place.rule, place.group].append((name, place.path) not in free)
+    return {group: sum(places) / len(places) for group, places in found.items()}
+
+
+def _payers(reports: dict[str, Report], own: dict[str, dict[tuple[str, str], float]]) -> dict[str, str]:
+    """The repository that pays the first fix of each family: the dearest of what is its own, then the first by name."""
     best: dict[str, tuple[float, str]] = {}
     for name, report in reports.items():
         for family, line in _firsts(report).items():
-            best[family] = min(best.get(family, (1.0, "")), (-line.once.likely, name))
+            dear = line.once.likely * own[name].get((line.rule, line.group), 1.0)
+            best[family] = min(best.get(family, (1.0, "")), (-dear, name))
     return {family: name for family, (_, name) in best.items()}
 
 
