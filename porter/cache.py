@@ -77,8 +77,8 @@ class Store:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it holds nothing, or is out of order: then looking is no use."""
-        return next(self._rows("SELECT 1 FROM entries LIMIT 1"), None) is None
+        """Whether it holds nothing but the rules, or is out of order: then looking for files is no use."""
+        return next(self._rows("SELECT 1 FROM entries LIMIT 1 OFFSET 1"), None) is None
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """The values that are there and whole."""
@@ -107,7 +107,7 @@ class Store:
         if not isinstance(total, int) or total <= self.limit or not self.writes:
             return
         gone: list[tuple[bytes]] = []
-        for key, size in self._rows("SELECT key, size FROM entries ORDER BY used, rowid"):
+        for key, size in self._rows("SELECT key, size FROM entries WHERE size NOTNULL ORDER BY used, rowid"):
             if total <= self.limit * 3 // 4:
                 break
             gone.append((key,))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
 from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from porter import __version__
+from porter import __version__, rules
 from porter.config import Config
 from porter.discover import Entry
 
 KEY_BYTES = 24
+READERS = ("tree-sitter", "tree-sitter-cpp", "tree-sitter-cuda", "tree-sitter-python", "PyYAML", "packaging")  # libraries that read files
 # Settings that change what is said of findings, or how fast, but not what is found in a file.
 ELSEWHERE = frozenset((
     "jobs", "exclude", "rules_dirs", "seed", "severities", "per_path", "require_reason", "today", "notes", "effort", "hipify_perl",
@@ -33,10 +36,19 @@ def content(data: bytes) -> bytes:
 
 
 def of_program() -> bytes:
-    """Which porter this is: its version, the interpreter, and size and time of each of its source files (a checkout is edited)."""
-    here = Path(__file__).parent
-    files = sorted((path.relative_to(here).as_posix(), path.stat()) for path in here.rglob("*") if path.suffix in (".py", ".toml", ".json"))
-    return of_parts(__version__, sys.version, [(name, found.st_size, found.st_mtime_ns) for name, found in files])
+    """Which porter this is: versions of it, of the interpreter and READERS, and size and time of its files (a checkout is edited)."""
+    wanted = ((Path(__file__).parent, (".py", ".toml", ".json")), (rules.rules_folder(), (".tsv",)))
+    paths = [(folder, path) for folder, endings in wanted for path in folder.rglob("*") if path.suffix in endings]
+    files = sorted((path.relative_to(folder).as_posix(), path.stat()) for folder, path in paths)
+    return of_parts(__version__, sys.version, _releases(), [(name, found.st_size, found.st_mtime_ns) for name, found in files])
+
+
+def _releases() -> list[str]:
+    found = []
+    for name in READERS:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found.append(f"{name} {metadata.version(name)}")
+    return found
 
 
 def of_settings(config: Config, rules_version: str) -> bytes:

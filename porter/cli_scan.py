@@ -92,7 +92,7 @@ def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str,
 
     if not baseline:
         return pipeline.audit(root, config, progress, _command())
-    source = Source(baseline, root, shutil.which("git") or "", Cache(Path(config.cache_dir)) if config.cache_dir else None)
+    source = Source(baseline, root, config.git, Cache(Path(config.cache_dir)) if config.cache_dir else None)
     try:
         report = pipeline.audit(root, config, progress, _command())
         return against(report, source, config, lambda where, how: pipeline.audit(where, how, progress))
@@ -143,9 +143,14 @@ def _config(options: dict[str, Any], file: Settings) -> Config:
         defines=(*file.defines, *options["defines"]), severities=file.severities, per_path=file.per_path,
         require_reason=options["require_reason"] or file.require_reason, today=datetime.date.today().isoformat(), notes=file.notes,
         cache_dir="" if options["no_cache"] else _cache_dir(options["cache_dir"]), changed_since=options["changed_since"],
-        git=shutil.which("git") or "",
-        effort=file.effort, models=options["models"], prices=options["prices"],
+        git=_git(), effort=file.effort, models=options["models"], prices=options["prices"],
     )  # fmt: skip
+
+
+def _git() -> str:
+    """The path of git; a relative entry of PATH could mean the scanned repository, whose programs are never run."""
+    folders = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(entry)]  # noqa: PTH117 - a text
+    return shutil.which("git", path=os.pathsep.join(folders)) or ""
 
 
 def _cache_dir(given: str) -> str:
@@ -161,10 +166,11 @@ def _command() -> str:
     kept: list[str] = []
     words = iter(sys.argv[1:])
     for word in words:
-        name = word.split("=", 1)[0]
+        name, is_pair, value = word.partition("=")
         if name in ("--output", "--format", "--jobs", "--fail-on", "--fail-on-new", "--title", "--logo", "--lang", "--cache-dir"):
             if name == word:
                 next(words, None)
         elif name not in ("--quiet", "-q", "--verbose", "-v", "--strict", "--no-cache"):
-            kept.append(Path(word).name if Path(word).is_absolute() else word)
+            head, value = (f"{name}=", value) if is_pair and name.startswith("--") else ("", word)
+            kept.append(head + (Path(value).name if Path(value).is_absolute() else value))
     return shlex.join(["porter", *kept])

@@ -24,10 +24,10 @@ HOW_ONLY = frozenset(("jobs", "cache_dir"))  # settings that no report depends o
 
 def ruleset(config: Config) -> RuleSet:
     """The rules, from the cache where their files hold what they held; raises RuleError as ``rules.load`` does."""
-    if not config.cache_dir:
+    key = _key_of_rules(config) if config.cache_dir else b""
+    if not key:
         return rules.load(config.rules_dirs)
     with contextlib.closing(Store(Path(config.cache_dir))) as store:
-        key = _key_of_rules(config)
         found = _decoded(store.get([key]).get(key), RuleSet)
         if isinstance(found, RuleSet):
             return found
@@ -37,12 +37,16 @@ def ruleset(config: Config) -> RuleSet:
 
 
 def _key_of_rules(config: Config) -> bytes:
-    """The name of these rules: every byte of their files, and this porter."""
+    """The name of these rules: every byte of their files, and this porter; empty where ``rules.load`` will say what is wrong."""
     files = []
     for folder in (rules.rules_folder(), *map(Path, config.rules_dirs)):
-        for path in sorted(folder.rglob("*.toml")):
-            with contextlib.suppress(OSError):  # the reader of the rules says what is wrong with it
-                files.append((path.relative_to(folder).as_posix(), cache_keys.content(path.read_bytes())))
+        paths = sorted(folder.rglob("*.toml"))
+        if not folder.is_dir() or not all(path.is_file() for path in paths):  # to read a pipe would take for ever
+            return b""
+        try:
+            files += [(path.relative_to(folder).as_posix(), cache_keys.content(path.read_bytes())) for path in paths]
+        except OSError:
+            return b""
         files.append((str(folder), b""))
     return cache_keys.of_parts("rules", cache_keys.of_program(), sys.version, files)
 

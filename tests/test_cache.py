@@ -169,6 +169,15 @@ def test_the_size_has_a_limit_and_the_oldest_go(tmp_path: Path) -> None:
     assert set(store.get([b"old", b"mid", b"new"])) == {b"old", b"new"}
 
 
+def test_a_row_without_a_size_stops_no_scan(tmp_path: Path) -> None:
+    base = sqlite3.connect(tmp_path / NAME)
+    base.execute("CREATE TABLE entries (key BLOB PRIMARY KEY, used INTEGER NOT NULL, size INTEGER, value BLOB NOT NULL)")
+    base.execute("INSERT INTO entries VALUES (x'00', 0, NULL, x'00')")
+    base.commit()
+    base.close()
+    Store(tmp_path, limit=10).put([(b"key", b"x" * 40)])
+
+
 def test_a_clock_that_jumps_changes_nothing(tmp_path: Path) -> None:
     for now in (0.0, 4e9, -1e9, 1e18):
         store = Store(tmp_path, now=now)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from porter import ignore, link, workers
+from porter import cli_scan, ignore, link, workers
 from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import Entry, discover, read_below
@@ -183,6 +183,12 @@ def test_a_folder_that_became_a_link_is_not_followed(tree: Path) -> None:
 def test_a_relative_path_entry_never_gives_the_repositorys_program(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tree)
     assert perl.find("", "", ".:", "") != Path("hipify-perl")
+    (tree / "git").write_text("#!/bin/sh\n")
+    (tree / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", ".:")
+    assert cli_scan._git() == ""
+    monkeypatch.setenv("PATH", f".:{tree}")
+    assert cli_scan._git() == str(tree / "git")
 
 
 def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from porter import cache, passes, pipeline, remembered, rules
+from porter import cache, cache_keys, passes, pipeline, remembered, rules
 from porter.config import Config
+from porter.discover import Entry
+from porter.errors import RuleError
 from porter.model import Report
 
 KERNEL = "__global__ void f(int* p) { p[threadIdx.x] = __shfl_sync(0xffffffff, p[0], 1); }\n"
@@ -62,8 +65,8 @@ def test_a_damaged_report_is_made_again(tree: Path, tmp_path: Path, monkeypatch:
 
 def test_a_tree_with_a_models_config_is_never_kept_whole(tree: Path, tmp_path: Path) -> None:
     (tree / "config.json").write_text("{}")
-    assert remembered.depends_on_more(config_of(tmp_path), [passes.Entry("config.json", "json", 2)])
-    assert not remembered.depends_on_more(config_of(tmp_path), [passes.Entry("a.cu", "cuda", 2)])
+    assert remembered.depends_on_more(config_of(tmp_path), [Entry("config.json", "json", 2)])
+    assert not remembered.depends_on_more(config_of(tmp_path), [Entry("a.cu", "cuda", 2)])
     assert remembered.depends_on_more(config_of(tmp_path, changed_since="HEAD"), [])
 
 
@@ -100,3 +103,41 @@ def test_the_same_tree_in_another_place_has_the_same_report(tree: Path, tmp_path
     moved = tree.rename(tmp_path / "elsewhere" / tree.name)
     monkeypatch.setattr(passes.Passes, "survey", lambda *_: pytest.fail("a pass was made"))
     assert scan(moved, config_of(tmp_path)) == first
+
+
+@pytest.mark.parametrize("wrong", ["gone", "folder", "pipe"])
+def test_rules_that_cannot_be_read_are_refused_although_their_folder_is_remembered(tmp_path: Path, wrong: str) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    config = config_of(tmp_path, rules_dirs=(str(mine),))
+    remembered.ruleset(config)
+    if wrong == "gone":
+        mine.rmdir()
+    elif wrong == "folder":
+        (mine / "a.toml").mkdir()
+    else:
+        os.mkfifo(mine / "a.toml")
+    with pytest.raises(RuleError, match="no such rules folder" if wrong == "gone" else "no regular file"):
+        remembered.ruleset(config)
+
+
+def test_a_changed_table_or_another_parser_is_another_porter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "api").mkdir()
+    table = tmp_path / "api" / "runtime.tsv"
+    table.write_text("cudaMalloc\thipMalloc\n")
+    monkeypatch.setattr(rules, "rules_folder", lambda: tmp_path)
+    first = cache_keys.of_program()
+    assert cache_keys.of_program() == first
+    table.write_text("cudaMalloc\thipMallocAsync\n")
+    second = cache_keys.of_program()
+    assert second != first
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "99")
+    assert cache_keys.of_program() != second
+
+
+def test_the_first_scan_of_all_hashes_no_file_beforehand(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "content_of", lambda *_: pytest.fail("hashed for a cache that holds the rules alone"))
+    first = scan(tree, config_of(tmp_path))
+    monkeypatch.undo()
+    monkeypatch.setattr(passes.Passes, "survey", lambda *_: pytest.fail("a pass was made"))
+    assert scan(tree, config_of(tmp_path)) == first

@@ -97,6 +97,7 @@ def test_the_command_in_a_report_tells_no_folder_and_no_output(monkeypatch):
         "porter",
         "scan",
         "/home/me/secret/repo",
+        "--rules=/home/me/secret/rules",
         "--output=/x/r.html",
         "--output",
         "r.json",
@@ -107,4 +108,4 @@ def test_the_command_in_a_report_tells_no_folder_and_no_output(monkeypatch):
         "2",
     ]
     monkeypatch.setattr("sys.argv", words)
-    assert cli._command() == "porter scan repo --target gfx942"
+    assert cli._command() == "porter scan repo --rules=rules --target gfx942"
