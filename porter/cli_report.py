@@ -15,7 +15,6 @@ import msgspec
 from porter.errors import ConfigError
 
 LANGUAGES = ("en", "ru", "zh")
-DRESSED = ("html", "xlsx")  # the formats that have a title, a logo or a language
 LOGO_LIMIT = 4 * 1024 * 1024  # bytes read at most; the renderer's own limit is lower
 
 
@@ -62,6 +61,7 @@ def look_of(delivery: Delivery) -> Any:
 
 def deliver(report: Any, wanted: list[tuple[str, str]], delivery: Delivery, look: Any) -> None:
     """Every report that was asked for, as (format, file); and the summary, unless a report went to standard output."""
+    from porter.render import render
     from porter.write import write_whole
 
     if delivery.redact:
@@ -73,26 +73,16 @@ def deliver(report: Any, wanted: list[tuple[str, str]], delivery: Delivery, look
         if file == "-":
             _to_stdout(name, report, delivery, look)
         else:
-            write_whole(Path(file), rendered(name, report, look))
+            write_whole(Path(file), render(report, name, look))
             written.append(file)
     if not delivery.quiet and all(file != "-" for _, file in wanted):
         click.echo(_terminal(report, written, delivery), nl=False, color=_colour())
 
 
-def rendered(name: str, report: Any, look: Any) -> str | bytes:
-    """One report as text or bytes; raises ConfigError for a format that this version lacks."""
-    import importlib
-
-    try:
-        module = importlib.import_module(f"porter.render.{name}")
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"this version of porter has no {name} report") from error
-    out: str | bytes = module.render(report, look) if name in DRESSED else module.render(report)
-    return out
-
-
 def _to_stdout(name: str, report: Any, delivery: Delivery, look: Any) -> None:
-    text = _terminal(report, [], delivery) if name == "terminal" else rendered(name, report, look)
+    from porter.render import render
+
+    text = _terminal(report, [], delivery) if name == "terminal" else render(report, name, look)
     if isinstance(text, bytes):
         sys.stdout.flush()
         sys.stdout.buffer.write(text)

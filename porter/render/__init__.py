@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
 from porter.errors import ConfigError
 from porter.model import Report
 
+if TYPE_CHECKING:
+    from porter.render.look import Look
+
 FORMATS = ("terminal", "html", "json", "sarif", "markdown", "csv", "gitlab", "junit", "xlsx")
+DRESSED = ("html", "xlsx")  # the formats that have a title, a logo or a language
 ENDINGS = {
     ".html": "html", ".htm": "html", ".gitlab.json": "gitlab", ".sarif.json": "sarif", ".json": "json", ".sarif": "sarif",
     ".md": "markdown",    ".markdown": "markdown", ".csv": "csv", ".xml": "junit", ".txt": "terminal", ".xlsx": "xlsx",
@@ -23,8 +28,8 @@ def format_of(name: str) -> str:
     raise ConfigError(f"no report format has the ending of '{name}'", f"give --format, one of {', '.join(FORMATS)}")
 
 
-def render(report: Report, form: str) -> str | bytes:
+def render(report: Report, form: str, look: Look | None = None) -> str | bytes:
     """The report in one of FORMATS (bytes for xlsx); the terminal format comes without colour, 80 columns wide."""
     module = importlib.import_module(f"porter.render.{form}")
-    out: str | bytes = module.render(report)
+    out: str | bytes = module.render(report, look) if look is not None and form in DRESSED else module.render(report)
     return out
