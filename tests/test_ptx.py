@@ -158,6 +158,20 @@ def test_every_family_is_complete() -> None:
         assert family.does[0].islower() or not family.does[0].isalpha(), family.family
 
 
+def test_builtins_of_one_target_are_those_that_it_selects() -> None:
+    """The 16x16x16 WMMA of gfx11 takes other operands than that of gfx12: clang 19 knows its name there and cannot select it."""
+    told = [
+        (glob, name)
+        for family in ptx_dict.load().families.values()
+        for glob, text in family.by_target.items()
+        for name in text.split()
+        if name.startswith("__builtin_amdgcn_wmma_") and "16x16x16" in name
+    ]
+    assert {glob for glob, _ in told} == {"gfx11*", "gfx12*"}
+    assert all(name.rstrip(",").endswith("_gfx12") == (glob == "gfx12*") for glob, name in told), told
+
+
+
 FAMILY = """
 family = "x"
 title = "x"
