@@ -171,7 +171,6 @@ def test_builtins_of_one_target_are_those_that_it_selects() -> None:
     assert all(name.rstrip(",").endswith("_gfx12") == (glob == "gfx12*") for glob, name in told), told
 
 
-
 FAMILY = """
 family = "x"
 title = "x"
