@@ -8,7 +8,7 @@ import pytest
 
 from porter import link
 from porter.config import Config
-from porter.detectors import folding, places
+from porter.detectors import changed_signature, folding, places
 from porter.detectors.shared_memory import lds_of
 from porter.model import Confidence, Hit, SourceFile
 from porter.parse import Parsed, cuda
@@ -166,3 +166,14 @@ def test_device_code() -> None:
     parsed = parse("__device__ int f() { return 1; }\nint g() { return 2; }\nXGBOOST_DEVICE int h() { return 3; }\n")
     functions = list(places.nodes(parsed.tree.root_node, ("function_definition",)))
     assert [(places.name_of(parsed, f), places.is_device(parsed, f)) for f in functions] == [("f", True), ("g", False), ("h", True)]
+
+
+@pytest.mark.parametrize(("rocm", "found"), [("7.2", [2, 3]), ("10.1", [2, 3]), ("10.2", [2])])
+def test_a_signature_that_hip_took_over_is_found_before_that_release(rocm: str, found: list[int]) -> None:
+    code = (
+        "void f(float* p, size_t n, cudaMemLocation where) {\n"
+        "  cudaMemPrefetchAsync(p, n, where, 0, 0);\n"
+        "  cudaMemAdvise(p, n, cudaMemAdviseSetReadMostly, cudaMemLocation{cudaMemLocationTypeDevice, 0});\n}\n"
+    )
+    told = changed_signature.detect(parse(code), link.link([]), Config(rocm=rocm))
+    assert [hit.span.line for hit in told] == found

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from porter.config import Config
-from porter.hipify import arguments, lexer
+from porter.hipify import api, arguments, lexer
 from porter.model import Fact, Hit, Live
 from porter.parse import Parsed
 
@@ -32,17 +32,17 @@ COUNTS = {
 }
 # The argument that was the number of a device and is a location: the number of arguments alone does not tell.
 LOCATIONS = {"cudaMemPrefetchAsync": 2, "cudaMemAdvise": 3}
+# ROCm releases from which HIP has the newer form under the plain name.
+CAUGHT_UP = {"cudaMemAdvise": "10.2"}
 _DECLARED = re.compile(rb"\bcudaMemLocation\s+(?:const\s+)?[&*]?\s*([A-Za-z_]\w*)")
 _LOCATION = re.compile(rb"\s*(?:(?:struct\s+)?cudaMemLocation\b|\{|([A-Za-z_]\w*)\s*\Z)")
 
 
 def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     """One hit a call in the newer form, but for functions of the project's own."""
-    calls = [
-        fact
-        for fact in parsed.facts
-        if fact.kind == "call" and fact.live is not Live.NO and _name(fact) in COUNTS.keys() | LOCATIONS.keys()
-    ]
+    newer = {name for name, since in CAUGHT_UP.items() if api.version(config.rocm) >= api.version(since)}
+    changed = (COUNTS.keys() | LOCATIONS.keys()) - newer
+    calls = [fact for fact in parsed.facts if fact.kind == "call" and fact.live is not Live.NO and _name(fact) in changed]
     calls = [fact for fact in calls if not any(getattr(index, held, {}).get(_name(fact)) for held in ("functions", "macros"))]
     return _hits(parsed.file.data, calls) if calls else ()
 
