@@ -22,6 +22,7 @@ MAX_BYTES = 2**18
 NEEDS = ("requirement", "conda_package")
 EXTENSION = re.compile(r"(?:^|\.)(?:CUDAExtension|CppExtension|Extension)\Z")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
+NAME_ARGUMENT = re.compile(r"(name\s*=\s*)?[\"']([A-Za-z_]\w*)[\"']\Z")
 WORD = re.compile(r"[A-Za-z_][\w.-]{1,80}\Z")
 
 
@@ -63,10 +64,8 @@ def _built(fact: Fact) -> str:
     """The module that one extension of a setup.py becomes, as far as it can be imported by one name from anywhere."""
     if fact.kind != "py_call" or not EXTENSION.search(fact.name):
         return ""
-    words = [arg.partition("=")[2].strip() if re.match(r"name\s*=", arg) else arg for arg in fact.args[:6]]
-    named = [word for arg, word in zip(fact.args, words, strict=False) if arg is fact.args[0] or arg.startswith("name")]
-    text = next((word.strip("\"'") for word in reversed(named) if word[:1] in "\"'"), "")
-    return text if text.isidentifier() else ""
+    found = ((at, NAME_ARGUMENT.match(arg)) for at, arg in enumerate(fact.args[:6]))
+    return next((match[2] for at, match in found if match and (at == 0 or match[1])), "")
 
 
 def _declared(text: str, toml: bool) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from porter.model import Live
 from porter.parse import compiler_line, install_line
-from porter.parse.json_leaves import leaves
+from porter.parse.json_leaves import keys_of, leaves
 from porter.parse.sheet import Sheet
 from porter.parse.shell_words import Word, assignment, names
 
@@ -118,13 +118,13 @@ def _read_words(sheet: Sheet, name: str, words: list[Word], line: Invocation) ->
 
 
 def _read_patch(sheet: Sheet, words: list[Word], line: Invocation) -> None:
-    """What a JSON or merge patch in an argument sets, as a manifest would: RFC 6901 writes a slash in a key as ~1."""
+    """What a JSON or merge patch in an argument sets, as a manifest would."""
     for word in words:
         text = word.text.partition("=")[2] if word.text.startswith("--") else word.text
         if text[:1] not in "[{" or len(text) > _MAX_PATCH:
             continue
         for leaf in leaves(text)[0][:MAX_FLAGS]:
-            pointer = leaf.value.strip("/").replace("/", ".").replace("~1", "/").replace("~0", "~") if leaf.path == "path" else ""
+            pointer = keys_of(leaf.value) if leaf.path == "path" else ""
             key = f"{pointer}=…" if pointer else f"{leaf.path}={leaf.value}"
             sheet.add("manifest_key", key, word.start, word.end, line.live, "host", value="" if pointer else leaf.value)
 

@@ -56,3 +56,8 @@ def leaves(text: str) -> tuple[list[Leaf], int]:
             else:
                 found.append(Leaf(path, text_value, match.start(), match.end()))
     return found, -1
+
+
+def keys_of(pointer: str) -> str:
+    """The keys that a JSON pointer names, with dots between them; it writes a slash in a key as ~1 (RFC 6901)."""
+    return pointer.strip("/").replace("/", ".").replace("~1", "/").replace("~0", "~")

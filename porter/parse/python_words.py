@@ -61,11 +61,7 @@ class Words(msgspec.Struct, frozen=True):
 
     names: frozenset[bytes]
     modules: frozenset[bytes]
-    together: frozenset[frozenset[bytes]] = frozenset()
-
-    def worth(self, lower: bytes) -> bool:
-        """Whether a file (in lower case) can hold anything that a rule looks for."""
-        return self.look(lower).worth
+    together: frozenset[frozenset[bytes]]
 
     def look(self, lower: bytes) -> Look:
         """One pass over a file in lower case for all words at once."""
@@ -101,13 +97,12 @@ class _Plan(msgspec.Struct, frozen=True):
 
 @functools.lru_cache(maxsize=8)
 def _plan(words: Words) -> _Plan:
-    together = words.together or frozenset(frozenset([name]) for name in words.names)
-    all_words = frozenset().union(*together)
+    all_words = frozenset().union(*words.together)
     wholes = sorted(word for word in all_words if word.startswith(WHOLE))
     index = index_of(frozenset().union(words.names, words.modules, BY_NAME, all_words - set(wholes), (word[1:] for word in wholes)))
     number = {word: at for at, word in enumerate([*index.words, *wholes])}
     needs: dict[int, list[frozenset[int]]] = {}
-    for need in together:
+    for need in words.together:
         numbers = frozenset(number[word] for word in need)
         needs.setdefault(min(numbers), []).append(numbers)
     names, modules = (frozenset(number[word] for word in some if word) for some in (words.names, words.modules))

@@ -7,6 +7,7 @@ import re
 from porter.model import Live, SourceFile
 from porter.parse import Parsed
 from porter.parse.command_line import Invocation, read_command, read_flags, server_of
+from porter.parse.json_leaves import keys_of
 from porter.parse.sheet import Sheet
 from porter.parse.shell_script import read_script
 from porter.parse.shell_words import Word
@@ -64,8 +65,7 @@ def _patch(sheet: Sheet, node: Node) -> None:
             if leaf.style == "map" or not value or len(value) > MAX_VALUE:
                 continue
             is_pointer = path.rpartition(".")[2] == "path" and value.startswith("/")
-            pointer = value.strip("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
-            name = f"{pointer}=…" if is_pointer else f"{path}={value}"
+            name = f"{keys_of(value)}=…" if is_pointer else f"{path}={value}"
             sheet.add("manifest_key", name, node.start, _end(sheet, node), node.live, "host", value="" if is_pointer else value)
 
 
