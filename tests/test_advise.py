@@ -77,3 +77,10 @@ def test_the_baseline_is_tested_where_it_was_built_and_the_port_where_that_was(t
     steps = {step.id: step.commands for step in scanned(tmp_path, **files).runbook}
     assert "ctest --test-dir build --output-on-failure" in steps["baseline"]
     assert "ctest --test-dir build-amd --output-on-failure" in steps["tests"] and "cmake --build build-amd --parallel" in steps["build"]
+
+
+def test_a_project_that_builds_for_amd_is_told_to_carry_on_and_not_that_it_hipifies() -> None:
+    report = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/half-ported", Config(jobs=0))
+    best = report.strategies[0]
+    assert report.already_ported and best.recommended and best.fits and best.sources and best.maintenance
+    assert "hipify" not in f"{best.name} {best.what} {best.why} {best.reason} {best.maintenance}".lower()

@@ -80,8 +80,8 @@ def _named(name: str) -> Strategy:
 
 def _costed(name: str, report: Report, seen: Traits) -> Strategy:
     """A way with its hours; one that does not fit has none, and says no more than why."""
-    way = _ways()[name]
     fits, why = _fits(name, report, seen)
+    way = _ways()["ported" if fits and report.already_ported and name == "hipify-build" else name]
     if not fits:
         return Strategy(id=name, name=way.name, what=way.what, fits=False, why=why, sources=way.source)
     hours, words = _hours(name, way, report, seen)
@@ -94,12 +94,11 @@ def _costed(name: str, report: Report, seen: Traits) -> Strategy:
 
 def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:
     """Whether a way can be gone here, and why."""
+    blocked = blocking_libraries(report)
     if name == "run-as-is":
         if seen.has_cuda:
             return False, f"the repository has CUDA sources of its own ({report.cuda_lines:,} lines)"
-        blocked = blocking_libraries(report)
         return not blocked, NO_DROP_IN + _titles(blocked) if blocked else "the repository has no CUDA sources of its own"
-    blocked = blocking_libraries(report)
     if name == "library" and not seen.has_cuda and blocked:
         return True, NO_DROP_IN + _titles(blocked)
     if not seen.has_cuda:
@@ -186,7 +185,7 @@ def _choice(report: Report, seen: Traits) -> tuple[str, str]:
     if not seen.has_cuda:
         return "run-as-is", "Nothing has to be translated: what is left are dependencies, images, settings and the checks of the runbook."
     if report.already_ported:
-        return "hipify-build", "The project builds for AMD already; what is left is best done in the way it has, inside its guards."
+        return "hipify-build", "The project builds for AMD already; what is left is done in the way it has."
     total, redesign = report.estimate.total.likely, redesign_hours(report)
     if seen.matrix_kernels and redesign > 0.4 * total:
         return "library", (
