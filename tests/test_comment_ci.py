@@ -137,6 +137,8 @@ def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     needed = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
     assert {Requirement(one).name.lower() for one in needed} <= pinned
+    for script in (STEPS["Install porter"]["run"], (ROOT / "Containerfile").read_text()):
+        assert {"PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT"} == set(re.findall(r"(\w+)=\S*templates/constraints\.txt", script))
 
 
 def test_the_hook_fails_on_what_a_commit_brings(checkout: Path, monkeypatch: pytest.MonkeyPatch, ruleset: RuleSet) -> None:
