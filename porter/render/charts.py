@@ -79,7 +79,7 @@ def effort_strip(effort: Quantiles, words: Tongue = ENGLISH) -> Markup:
 
 
 def _ticks(top: float) -> list[float]:
-    """Round values from zero to ``top``, four to seven of them."""
+    """Round values from zero to ``top``, five to ten of them; zero alone for less than 0.4."""
     step = 10.0 ** len(str(int(top)))
     for divisor in (1, 2, 5, 10, 20, 50, 100):
         if top / (step / divisor) >= 4:

@@ -152,7 +152,7 @@ def by_directory(report: Report, limit: int = 12) -> tuple[Row, ...]:
         return tuple(rows)
     rest = rows[limit - 1 :]
     counts = tuple(sum(row.counts[i] for row in rest) for i in range(len(SEVERITIES)))
-    return (*rows[: limit - 1], Row("", counts, total(row.hours for row in rest), f"{len(rest)} more directories"))
+    return (*rows[: limit - 1], Row("", counts, total(row.hours for row in rest)))
 
 
 def directory_of(path: str) -> str:
