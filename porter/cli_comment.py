@@ -101,7 +101,7 @@ def _target(options: Mapping[str, Any], env: Mapping[str, str]) -> _Target:
         project = options["project"] or env.get("CI_MERGE_REQUEST_PROJECT_PATH") or env.get("CI_PROJECT_ID", "")
         number = options["mr"] or _number(env.get("CI_MERGE_REQUEST_IID", ""))
         api = check_address(options["api_url"] or env.get("CI_API_V4_URL") or gitlab.API)
-        web = env.get("CI_SERVER_URL") or gitlab.web_of(api)
+        web = (env.get("CI_SERVER_URL", "") if not options["api_url"] else "") or gitlab.web_of(api)
         token = env.get("PORTER_TOKEN") or env.get("GITLAB_TOKEN", "")
     else:
         project = options["repo"] or env.get("GITHUB_REPOSITORY", "")

@@ -542,6 +542,14 @@ def test_gitlab_runs_no_command_out_of_a_repository_and_takes_suggestions(lab: H
     assert (lab.reviews[1]["position"]["new_line"], lab.reviews[1]["position"]["old_line"]) == (2, 3)
 
 
+def test_links_go_to_the_server_that_is_told_and_not_to_that_of_the_ci(lab: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI_SERVER_URL", "https://elsewhere.example")
+    run(tmp_path, report(new=1), where=LAB)
+    assert "(https://elsewhere.example/group/tool/-/blob/" in lab.bodies[0]
+    run(tmp_path, report(new=1), "--api-url", lab.url + "/api/v4", where=LAB)
+    assert f"({lab.url}/group/tool/-/blob/" in lab.bodies[0] and "elsewhere" not in lab.bodies[0]
+
+
 def test_markers() -> None:
     assert marker_of(f"{Marker('a.b-c', 7)}\nx") == Marker("a.b-c", 7)
     assert marker_of(f"{Marker('a', fix='0af')}") == Marker("a", 0, "0af")
