@@ -221,6 +221,7 @@ def test_one_file_is_compiled_among_its_neighbours(tmp_path: Path) -> None:
     root = project_of(tmp_path, a_cu='#include "b.h"\nint a;\n', c_cu="int c;\n", **{"b.h": "int b;\n"})
     done = verified(root, stand_in(tmp_path, "assert os.path.exists('b.h')\n"), only="a.cu")
     assert [(file.path, file.rung) for file in done.files] == [("a.cu", "compiles")]
+    assert set(sources.gather(root, "7.0", only="a.cu").after) == {"a.cu", "b.h"} and not sources.gather(root, "7.0", only="d.cu").after
 
 
 def test_wrong_paths_are_errors(tmp_path: Path) -> None:

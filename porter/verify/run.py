@@ -53,7 +53,7 @@ def verify(
         chosen, notes = _choose(request.targets, found, Path(scratch))
         headers = next((one.headers for one in chosen.values()), None)
         rocm = request.rocm or (compilers.rocm_of(headers.version) if headers else "")
-        sources = gather(request.root, rocm, request.translate)
+        sources = gather(request.root, rocm, request.translate, request.only)
         folder = Path(scratch) / "source"
         folder.mkdir()
         write(sources, folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -40,11 +41,37 @@ class Sources(msgspec.Struct):
         return line_map(self.before[path], self.after[path])
 
 
-def gather(root: Path, rocm: str, translate: bool = True) -> Sources:
-    """Reads and translates the sources below a folder; links and what is no regular file are left out."""
+class _Texts(Mapping[str, bytes]):
+    """The texts of files below a folder, read when they are asked for; empty for what cannot be read."""
+
+    def __init__(self, root: Path, paths: Iterable[str]) -> None:
+        self._root = root
+        self._paths = dict.fromkeys(paths)
+
+    def __getitem__(self, path: str) -> bytes:
+        return read_regular(self._root / path, MAX_BYTES) or b""
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+def gather(root: Path, rocm: str, translate: bool = True, only: str = "") -> Sources:
+    """Reads and translates the sources below a folder; links and what is no regular file are left out.
+
+    With ``only`` these are that file and what it includes: the folder of a single file may be a home with everything in it.
+    """
     found = Sources({}, {}, {})
     total = 0
-    for path in _paths(root):
+    paths = _paths(root)
+    if only:
+        paths = list(SourceTree(_Texts(root, paths)).reach(only)) if only in paths else []
+    for path in paths:
         data = read_regular(root / path, MAX_BYTES)
         if data is None or b"\0" in data[:4096]:
             continue
