@@ -63,7 +63,7 @@ def test_the_arithmetic_of_one_group() -> None:
     assert line.hours.likely == pytest.approx(0.5 + 2 * 0.1 + 0.1 * (1.6 + 1))
     assert line.hours.best == pytest.approx(0.1 + 2 * 0.05 + 0.02 * 2.6)
     assert line.arithmetic.startswith("30 min once + 2 × 6 min a file + 3 × 6 min a place")
-    assert (line.findings, line.files) == (3, 2)
+    assert line.arithmetic.endswith("a place on a learning curve of 80 % (worth 2.6)") and (line.findings, line.files) == (3, 2)
 
 
 def test_each_finding_has_its_share_and_the_shares_sum_to_the_line() -> None:
@@ -95,6 +95,8 @@ def test_project_lines_say_when_they_apply() -> None:
     labels = [x.label for x in run([], [cuda("a.cu"), cmake, ci]).lines]
     assert "Build system (cmake)" in labels and "CI with an AMD GPU runner" in labels
     assert any("checks against the CUDA results" in label for label in labels)
+    one = next(x for x in run([], [cuda("a.cu", kernels=1)]).lines if "checks against" in x.label)
+    assert one.arithmetic.startswith("1 kernel × 30 min")
     tested = [x.label for x in run([finding("built", "CMakeLists.txt", 1)], [cuda("a.cu"), cmake, cuda("tests/t.cu")]).lines]
     shared = next(x for x in run([finding("heavybuild", "CMakeLists.txt", 1)], [cuda("a.cu"), cmake]).lines if x.label.startswith("Build"))
     assert shared.hours.likely == pytest.approx(4 * 0.3) and "same decision" in shared.arithmetic  # the dearer finding pays the first fix

@@ -173,8 +173,9 @@ def _arithmetic(group: _Group, effort: Effort) -> str:
         parts.append(f"{len(group.a_file)} × {duration(effort.file.likely)} a file")
     if effort.each.likely:
         worth = sum(hits(count, effort.learning) for count in group.a_file.values())
-        curve = "" if effort.learning == 1.0 or group.findings == len(group.a_file) else f" on a {effort.learning:.0%} learning curve"
-        parts.append(f"{group.findings} × {duration(effort.each.likely)} a place{curve}")
+        parts.append(f"{group.findings} × {duration(effort.each.likely)} a place")
+        if effort.learning != 1.0 and group.findings != len(group.a_file):
+            parts[-1] += f" on a learning curve of {percent(effort.learning)}"
         if abs(worth - group.findings) > 0.05:
             parts[-1] += f" (worth {worth:.1f})"
     return " + ".join(parts)

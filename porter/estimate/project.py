@@ -50,7 +50,7 @@ def lines(
     _right(made, own, cuda)
     if _ci(own):
         made.part_of("merge", fixing)
-    made.things("profile", sum(1 for one in cuda for kernel in one.kernels if kernel.launches), "launched kernels")
+    made.things("profile", sum(1 for one in cuda for kernel in one.kernels if kernel.launches), "launched kernel")
     return [line for line in made.done if line.hours.worst > 0]
 
 
@@ -93,10 +93,10 @@ class _Lines:
         self._add(spec, words, spec.hours.times(share * paid))
 
     def things(self, name: str, count: int, what: str) -> None:
-        """A line of so many things, up to the most that the table names."""
+        """A line of so many things (``what`` is one of them), up to the most that the table names."""
         spec = project().lines[name]
         counted = min(count, spec.most) if spec.most else count
-        words = f"{counted} {what} × {duration(spec.each.likely)}"
+        words = f"{counted} {what}{'' if counted == 1 else 's'} × {duration(spec.each.likely)}"
         words += f" (at most {spec.most} counted)" if counted < count else ""
         words += f" × {percent(self.share)}: {self.why}" if self.share < 1.0 else ""
         self._add(spec, words, spec.each.times(counted * self.share))
@@ -117,7 +117,7 @@ class _Lines:
         hours = spec.hours.times(self.share) + spec.file.times(len(changed)) + spec.each.times(sum(hits(n, spec.learning) for n in changed))
         words = (
             f"{duration(spec.hours.likely * self.share)} once + {len(changed)} × {duration(spec.file.likely)} a file"
-            f" + {sum(changed):,} names × {spec.each.likely * 3600:.0f} s on a {spec.learning:.0%} learning curve"
+            f" + {sum(changed):,} names × {spec.each.likely * 3600:.0f} s on a learning curve of {percent(spec.learning)}"
         )
         self._add(spec, words, hours, len(changed))
 
@@ -142,6 +142,6 @@ def _right(made: _Lines, own: Sequence[Examined], cuda: Sequence[Examined]) -> N
     if any("test" in part.lower() for one in own if one.kind in TESTED_KINDS for part in one.path.split("/")):
         made.whole("tests")
     elif kernels:
-        made.things("harness", kernels, "kernels")
+        made.things("harness", kernels, "kernel")
     else:
         made.whole("results")

@@ -135,7 +135,7 @@ def _effort(report: Report) -> list[str]:
     out = ["## Effort", "", "Person-hours; the median above comes from a simulation of these lines together.", ""]
     out += _table(("What", "Arithmetic", "Likely", "Best to worst"), rows, (2, 3))
     if report.estimate.grade:
-        out += [f"Grade {text(report.estimate.grade)}. {' '.join(text(reason) for reason in report.estimate.grade_reasons)}".strip(), ""]
+        out += [f"Grade {text(report.estimate.grade)}. {'; '.join(text(reason) for reason in report.estimate.grade_reasons)}".strip(), ""]
     return out
 
 
