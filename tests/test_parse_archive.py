@@ -177,6 +177,14 @@ def test_a_zip_without_its_end_is_read_from_the_front() -> None:
     assert found.left_out == ["the list of members at its end is missing"]
 
 
+def test_a_damaged_list_of_members_is_said() -> None:
+    data = zipped({"a.so": elf(), "b.so": elf()})
+    second = data.rindex(b"PK\1\2")
+    found, got = seen(data[:second] + b"XX" + data[second + 2 :])
+    assert (found.names, got) == (["a.so"], {"a.so": elf()})
+    assert found.left_out == ["the list of members at its end is damaged"]
+
+
 def test_members_that_cannot_be_opened_are_said() -> None:
     encrypted = bytearray(zipped({"a.so": elf()}))
     encrypted[encrypted.index(b"PK\1\2") + 8] |= 1

@@ -87,8 +87,9 @@ def _zip(data: bytes, wanted: Callable[[str], bool], visit: Visit, found: Conten
     end = data.rfind(_END, max(0, len(data) - 65_557))
     whole = 0 <= end <= len(data) - 22
     entries = _central(data, struct.unpack_from("<I", data, end + 16)[0]) if whole else _in_order(data)
-    budget = TOTAL_BYTES
+    budget, count = TOTAL_BYTES, 0
     for member in entries:
+        count += 1
         if len(found.names) >= MAX_MEMBERS:
             found.leave(f"more than {MAX_MEMBERS:,} members")
             return
@@ -109,6 +110,8 @@ def _zip(data: bytes, wanted: Callable[[str], bool], visit: Visit, found: Conten
         found.leave(f"more than {TOTAL_BYTES >> 20} MiB to unpack")
     if not whole:
         found.leave("the list of members at its end is missing")
+    elif count < struct.unpack_from("<H", data, end + 10)[0]:
+        found.leave("the list of members at its end is damaged")
 
 
 def _central(data: bytes, at: int) -> Iterator[_Member]:

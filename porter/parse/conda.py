@@ -22,7 +22,7 @@ def parse(file: SourceFile) -> Parsed:
     sheet = Sheet(file, "conda")
     documents = load(sheet, blanked(sheet.text))
     if any(conda_lock.is_lock(document) for document in documents):
-        return conda_lock.parse(file)
+        return conda_lock.read(sheet, documents)
     if not any(document.get(key) is not None for document in documents for key in _ROOT_KEYS):
         return yaml.parse(file)
     for document in documents:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from porter.model import SourceFile
 from porter.parse import Parsed
 from porter.parse.sheet import Sheet
-from porter.parse.yaml_tree import Node, blanked, load
+from porter.parse.yaml_tree import Node
 
 MAX_PACKAGES = 20_000
 PLATFORMS = ("linux-64", "noarch", "")
@@ -19,12 +19,11 @@ def is_lock(document: Node) -> bool:
     return any((held := document.get(key)) is not None and held.items for key in ("package", "packages"))
 
 
-def parse(file: SourceFile) -> Parsed:
+def read(sheet: Sheet, documents: Iterable[Node]) -> Parsed:
     """Facts of a conda lock file: conda_package and requirement with locked=yes; ``extra["parents"]`` has who asks for each."""
-    sheet = Sheet(file, "conda")
     parents: dict[str, set[str]] = {}
     seen: set[str] = set()
-    for document in load(sheet, blanked(sheet.text)):
+    for document in documents:
         listed = document.get("package") or document.get("packages")
         for package in (listed.items if listed is not None else [])[:MAX_PACKAGES]:
             name, kind = _named(package)

@@ -1,7 +1,7 @@
 """Names by which a project tells AMD from CUDA: `DEVICE_TYPE`, `get_platform()` and their like, and the word they hold on AMD.
 
 PyTorch's own device type is "cuda" on AMD too, so a name counts only where the file shows that it means the vendor: it is
-set to the word, or compared with it as a constant or a call without arguments, and never set to anything else afterwards.
+set to the word, or compared with it as a constant or a call without arguments, and is not set to another where it holds it.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _handed_on(source: Source, words: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def _set_again(source: Source, name: str, word: str) -> bool:
-    """True for a constant that the file also sets to some other string: `if KIND == "hip": KIND = "cuda"`."""
+    """True for a constant that the file sets to some other string where it holds the word: `if KIND == "hip": KIND = "cuda"`."""
     if name.endswith(")"):
         return False
     for path in source.paths(itertools.islice(source.find(name.encode().lower()), MAX_PLACES)):
