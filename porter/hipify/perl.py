@@ -79,7 +79,11 @@ def run(program: Path, path: str, data: bytes, timeout: float, options: tuple[st
     with tempfile.TemporaryDirectory(prefix="porter-hipify-") as scratch:
         copy = Path(scratch) / f"source{suffix}"
         copy.write_bytes(data)
-        output, code = limited([*_command(program), "-quiet-warnings", *options, copy.name], scratch, timeout, limit)
+        command = [*_command(program), "-quiet-warnings", *options, copy.name]
+        try:
+            output, code = bounded.run(command, Path(scratch), _FIXED_ENVIRONMENT, timeout, limit)
+        except OSError as error:
+            raise PerlFailed(f"cannot be started: {error.strerror}") from error
     if code is None:
         raise PerlFailed(f"stopped after {timeout:g} s")
     if len(output) > limit:
@@ -89,11 +93,3 @@ def run(program: Path, path: str, data: bytes, timeout: float, options: tuple[st
     if data.strip() and not output:
         raise PerlFailed("wrote nothing")
     return output
-
-
-def limited(command: list[str], folder: str, timeout: float, limit: int) -> tuple[bytes, int | None]:
-    """Output and exit status, as bounded.run gives them; raises PerlFailed for a program that cannot be started."""
-    try:
-        return bounded.run(command, Path(folder), _FIXED_ENVIRONMENT, timeout, limit)
-    except OSError as error:
-        raise PerlFailed(f"cannot be started: {error.strerror}") from error
