@@ -240,3 +240,10 @@ def test_values_and_array_sizes_are_uses_and_declared_names_are_not() -> None:
         SourceFile("k.cu", "cuda", b"void f() {\n  auto kind = cudaMemcpyHostToDevice;\n  int table[MAX_ROWS], other{LIMIT};\n}\n")
     )
     assert [f.name for f in parsed.facts if f.kind == "identifier"] == ["cudaMemcpyHostToDevice", "MAX_ROWS", "LIMIT"]
+
+
+def test_comments_between_the_strings_of_a_program_do_not_part_them() -> None:
+    lines = (r'"__global__ void k(float* p) {\n"  // the kernel', r'  "  __syncwarp();\n"', r'  /* its end */ "}\n";', 'auto t = "other";')
+    parsed = read("const char* program = " + "\n".join(lines) + "\n")
+    assert [(fact.name, fact.span.line) for part in parsed.embedded for fact in part.facts if fact.kind == "call"] == [("__syncwarp", 2)]
+    assert b"other" not in parsed.embedded[0].file.data

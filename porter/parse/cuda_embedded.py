@@ -35,15 +35,19 @@ def embedded(file: SourceFile, guards: Guards, parse: Callable[[SourceFile], Par
 
 
 def _runs(data: bytes) -> Iterator[list[tuple[int, int]]]:
-    """String literals that stand next to each other, as byte ranges."""
+    """String literals that stand next to each other, with nothing but space and comments between them, as byte ranges."""
     run: list[tuple[int, int]] = []
+    end = 0  # of the last literal, or of a comment behind it
     for match in scanner(data).finditer(data):
-        if not match[0].endswith(b'"') or match[0].startswith((b"//", b"/*")):
+        is_comment = match[0].startswith((b"//", b"/*"))
+        if not is_comment and not match[0].endswith(b'"'):
             continue
-        if run and data[run[-1][1] : match.start()].strip(b" \t\r\n\\"):
+        if run and data[end : match.start()].strip(b" \t\r\n\\"):
             yield run
             run = []
-        run.append(match.span())
+        end = match.end()
+        if not is_comment:
+            run.append(match.span())
     if run:
         yield run
 
