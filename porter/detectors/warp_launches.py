@@ -16,6 +16,7 @@ from porter.flow.roles import closure, survey
 from porter.flow.use import Uses
 from porter.flow.values import WARP, WAVE
 from porter.flow.warps import breaks_of, hardware_uses, verdicts, width_symbols
+from porter.flow.wrappers import collectives_elsewhere
 from porter.link import Index
 from porter.model import Confidence, Hit, Live, Related, Span
 from porter.parse import Parsed
@@ -100,7 +101,7 @@ def _shape_hit(program: Program, kernel: str, numbers: list[int], more: Iterable
     for number in numbers:
         threads *= number
     reached = [one for found in (*table.get(kernel, ()), *more) for one in closure(program, table, found)]
-    collective = any(one.of("shuffle", "vote", "syncwarp", "matrix") or _calls_collective(program, one) for one in reached)
+    collective = any(one.of("shuffle", "vote", "syncwarp", "matrix") or collectives_elsewhere(program, one.calls) for one in reached)
     shape = "x".join(str(number) for number in numbers)
     if numbers[0] == WARP and threads > WARP and any(found.proven for one in reached for found in breaks_of(one)):
         return "warp-per-row-32", f"runs in blocks of {shape}: two rows share a wave of 64"
@@ -110,12 +111,6 @@ def _shape_hit(program: Program, kernel: str, numbers: list[int], more: Iterable
     if threads % WAVE and collective:
         return "block-not-multiple-of-64", f"runs in blocks of {threads} threads, no multiple of 64"
     return None
-
-
-def _calls_collective(program: Program, uses: Uses) -> bool:
-    """True for a function that calls one of another file that shuffles or votes."""
-    index, path = program.index, program.unit.parsed.file.path
-    return isinstance(index, Index) and any(not program.named(name) and index.is_collective(name, path) for name in uses.calls)
 
 
 def _launched_elsewhere(program: Program, env: Env, index: Index, targets: tuple[str, ...]) -> Iterator[Hit]:

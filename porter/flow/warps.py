@@ -14,7 +14,7 @@ from porter.flow.program import Program
 from porter.flow.roles import closure, survey
 from porter.flow.use import Use, Uses
 from porter.flow.values import HARDWARE, LANES, OTHER, UNKNOWN_WIDTH, WARP
-from porter.link import Index
+from porter.flow.wrappers import collectives_elsewhere
 from porter.model import Related
 
 MASK_NAME = re.compile(r"(?i)mask|lanes?_?(?:lt|le|below|before)")
@@ -263,10 +263,7 @@ def places(program: Program, uses: Uses) -> list[tuple[Use, str]]:
     found = [(use, NOTES[use.role]) for use in uses.of(*NOTES)]
     _, table = survey(program)
     helpers = {name: "counts in 32 lanes" for name in uses.calls if any(fixed_uses(one) for one in table.get(name, ()))}
-    if isinstance(program.index, Index):
-        path = program.unit.parsed.file.path
-        outside = [name for name in uses.calls if not program.named(name) and program.index.is_collective(name, path)]
-        helpers.update(dict.fromkeys(outside, "speaks to other lanes"))
+    helpers.update(dict.fromkeys(collectives_elsewhere(program, uses.calls), "speaks to other lanes"))
     for event in uses.env.function.events if helpers else ():
         for part in (part for root in (event.target, event.value) if root is not None for part in walk(root)):
             if part.kind == "call" and part.name in helpers:

@@ -1,7 +1,8 @@
-"""Calls of a project's own wrappers of warp builtins, defined in other files, as the builtin's call that they stand for."""
+"""Calls of functions of other files: wrappers of warp builtins, as the builtin's call that they stand for, and what shuffles or votes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -34,6 +35,14 @@ def definition(program: Program, name: str) -> FunctionDef | None:
         return None
     held = index.function(name, program.unit.parsed.file.path)
     return held if held is not None and held.wraps else None
+
+
+def collectives_elsewhere(program: Program, calls: Iterable[str]) -> list[str]:
+    """Of the names that a function calls, those that mean a function of another file which shuffles or votes."""
+    index, path = program.index, program.unit.parsed.file.path
+    if not isinstance(index, Index):
+        return []
+    return [name for name in calls if not program.named(name) and index.is_collective(name, path)]
 
 
 def _argument(call: Expr, held: FunctionDef, names: dict[str, int], text: str) -> Expr:
