@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import sys
 from collections.abc import Iterable
@@ -35,6 +36,7 @@ def content(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=KEY_BYTES).digest()
 
 
+@functools.cache  # of the code that runs, whatever becomes of its files meanwhile
 def of_program() -> bytes:
     """Which porter this is: versions of it, of the interpreter and READERS, and size and time of its files (a checkout is edited)."""
     wanted = ((Path(__file__).parent, (".py", ".toml", ".json")), (rules.rules_folder(), (".tsv",)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,7 @@ def _key_of_rules(config: Config) -> bytes:
         except OSError:
             return b""
         files.append((str(folder), b""))
-    return cache_keys.of_parts("rules", cache_keys.of_program(), sys.version, files)
+    return cache_keys.of_parts("rules", cache_keys.of_program(), files)
 
 
 def depends_on_more(config: Config, entries: Iterable[Entry]) -> bool:

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from porter import cache, cache_keys, examine, passes, rules, workers
+from porter import cache, cache_keys, examine, passes, remembered, rules, workers
 from porter.cache import NAME, Store
 from porter.cli import main
-from porter.config import Config
+from porter.config import Config, EffortSettings
 from porter.model import Report
 from porter.pipeline import audit
 from porter.render import json as as_json
@@ -99,12 +99,13 @@ def test_every_setting_is_in_the_key_or_said_to_be_elsewhere() -> None:
     assert cache_keys.of_settings(config, "other rules") != base
     for name in Config.__struct_fields__:
         value = getattr(config, name)
-        other = {"targets": ("gfx90a",), "jobs": 9}.get(
-            name, "x" if isinstance(value, str) else 77 if isinstance(value, int | float) else None
-        )
-        if other is not None and name != "hipify_perl":
+        plain = "x" if isinstance(value, str) else ("x",) if isinstance(value, tuple) else 77
+        other = EffortSettings(rate=1.0) if name == "effort" else plain
+        if name != "hipify_perl":
             changed = cache_keys.of_settings(msgspec.structs.replace(config, **{name: other}), "r") != base
             assert changed is (name not in cache_keys.ELSEWHERE), name
+            whole = remembered.key_of_report(base, msgspec.structs.replace(config, **{name: other}), (), ())
+            assert (whole == remembered.key_of_report(base, config, (), ())) is (name in remembered.HOW_ONLY), name
 
 
 def test_damage_of_any_byte_costs_time_only(tree: Path, tmp_path: Path) -> None:
