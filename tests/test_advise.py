@@ -40,6 +40,10 @@ def test_one_strategy_is_recommended_with_a_reason_from_the_data(tmp_path: Path)
     makefile = "all:\n\tnvcc -arch=sm_80 --shared -o k.so k.cu\n"  # as bitsandbytes was built: torch is called, and compiles nothing
     made = scanned(tmp_path / "made", k_DOT_cu=MASK, setup_DOT_py="import torch\nfrom setuptools import setup\n", Makefile=makefile)
     assert made.strategies[0].id == "header" and not any("PyTorch's extension" in way.why for way in made.strategies)
+    named = "from torch.utils.cpp_extension import CppExtension, CUDAExtension\nExtension = CUDAExtension if True else CppExtension\n"
+    cmake = "project(k LANGUAGES CUDA)\nadd_library(k k.cu)\n"  # as pytorch_scatter has both
+    both = scanned(tmp_path / "both", k_DOT_cu=MASK, setup_DOT_py=named, CMakeLists_DOT_txt=cmake)
+    assert both.strategies[0].id == "hipify-build"
     python = scanned(tmp_path / "python", serve_DOT_py="import tensorrt_llm\n")
     assert python.strategies[0].id == "library" and "vllm" in python.strategies[0].reason.lower()
     assert 0 < python.estimate.hand_lines.p50 < 30

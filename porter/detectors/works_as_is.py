@@ -33,7 +33,10 @@ USES: dict[str, dict[str, tuple[str, ...]]] = {
         "py_call": ("torch.cuda.nccl.*",),
     },
     "torch-compile": {"py_call": ("torch.compile",)},
-    "torch-cuda-extension": {"build_symbol": ("CUDAExtension", "BuildExtension", "load_inline")},
+    "torch-cuda-extension": {
+        "build_symbol": ("CUDAExtension", "BuildExtension", "load_inline"),
+        "py_attr": ("torch.utils.cpp_extension.CUDAExtension",),  # named and called by another name, as pytorch_scatter does
+    },
     "triton-language": {"py_import": ("triton.language",)},
     "thrust-headers": {"include": ("thrust/*",)},
     "nccl-api": {"call": ("nccl[A-Z]*",)},
