@@ -101,6 +101,9 @@ def test_markers_are_asked_for_linux_on_x86_64() -> None:
 def test_urls_name_what_they_install() -> None:
     assert name_in_url("https://x.org/whl/torch-2.4.0%2Bcu121-cp311-cp311-linux_x86_64.whl") == "torch"
     assert name_in_url("git+https://github.com/Dao-AILab/flash-attention.git@v2.6") == "flash-attention"
+    assert name_in_url("git+https://github.com/Dao-AILab/flash-attention@main#subdirectory=hopper") == "flash-attn-3"
+    assert name_in_url("git+ssh://git@github.com/vllm-project/vllm.git@releases/v0.9") == "vllm"
+    assert name_in_url("git+git@github.com:a/b.git@v1") == "b"
     assert name_in_url("https://x.org/index.html") == ""
     assert read_requirement("./wheels/x.whl") is None
     with pytest.raises(ValueError, match="."):

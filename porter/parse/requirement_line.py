@@ -79,7 +79,8 @@ def name_in_url(url: str) -> str:
             stem = last[: -len(suffix)]
             return canonicalize_name(stem.rsplit("-", 1)[0]) if "-" in stem else ""
     if "+" in url.split("://")[0]:
-        repository = canonicalize_name(last.split("@")[0].removesuffix(".git"))
+        below = path.partition("://")[2].partition("/")[2] or last  # behind the host, where an @ starts the revision
+        repository = canonicalize_name(below.split("@")[0].rsplit("/", 1)[-1].removesuffix(".git"))
         folder = _SUBFOLDER.search(url)
         return SUBPROJECTS.get((repository, folder[1].strip("/")), repository) if folder else repository
     return ""
