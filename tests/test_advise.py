@@ -81,6 +81,8 @@ def test_the_baseline_is_tested_where_it_was_built_and_the_port_where_that_was(t
     steps = {step.id: step.commands for step in scanned(tmp_path, **files).runbook}
     assert "ctest --test-dir build --output-on-failure" in steps["baseline"]
     assert "ctest --test-dir build-amd --output-on-failure" in steps["tests"] and "cmake --build build-amd --parallel" in steps["build"]
+    bindings = scanned(tmp_path, python__setup_DOT_py="import setuptools\n")  # as in faiss: it does not build the sources
+    assert "cmake --build build-amd --parallel" in {step.id: step.commands for step in bindings.runbook}["build"]
 
 
 def test_a_project_that_builds_for_amd_is_told_to_carry_on_and_not_that_it_hipifies() -> None:

@@ -120,7 +120,7 @@ def _size(report: Report) -> str:
 def _builds(report: Report, seen: Traits) -> list[str]:
     """How this repository is built for the targets, by the build files that it has."""
     targets = ";".join(report.targets)
-    if seen.is_package:
+    if seen.is_package or seen.is_extension:
         return [f"PYTORCH_ROCM_ARCH='{targets}' python -m pip install --no-build-isolation -v ."]
     if "cmake" in seen.kinds:
         return [

@@ -27,8 +27,8 @@ class Traits(msgspec.Struct, frozen=True):
     """Answers about one repository, all from its report."""
 
     has_cuda: bool
-    is_package: bool  # a Python package with CUDA sources of its own
-    is_extension: bool  # one with a CUDAExtension, which PyTorch translates, or in which nothing else is seen to compile CUDA
+    is_package: bool  # a Python package with CUDA sources of its own, made by the setup.py of its root
+    is_extension: bool  # PyTorch compiles and translates: a setup.py anywhere, and a CUDAExtension or nothing else seen to compile CUDA
     has_tests: bool
     python_tests: bool
     kinds: frozenset[str]
@@ -50,12 +50,12 @@ def traits(report: Report) -> Traits:
     rules = frozenset(finding.rule for finding in (*report.findings, *report.insights))
     names = {name for record in report.files if record.hipify is not None for name in record.hipify.names}
     tests = [r for r in report.files if r.kind in TESTED_KINDS and any("test" in part.lower() for part in r.path.split("/"))]
-    is_package = "cuda" in kinds and any(record.path.rsplit("/", 1)[-1] == "setup.py" for record in report.files)
+    setups = {record.path for record in report.files if record.path.rsplit("/", 1)[-1] == "setup.py"} if "cuda" in kinds else set()
     matrix = [kernel for kernel in report.kernels if MATRIX_FEATURES & set(kernel.features)]
     return Traits(
         has_cuda=any(record.kind == "cuda" for record in report.files),
-        is_package=is_package,
-        is_extension=is_package and ("torch-cuda-extension" in rules or not _other_build(report)),
+        is_package="setup.py" in setups,
+        is_extension=bool(setups) and ("torch-cuda-extension" in rules or not _other_build(report)),
         has_tests=bool(tests),
         python_tests=any(record.kind == "python" for record in tests),
         kinds=kinds,
