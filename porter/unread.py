@@ -14,7 +14,6 @@ from porter.other_devices import device_of
 from porter.parse import Parsed
 from porter.parse.cuda_build import AMD, NVIDIA, Pass, ambient
 from porter.parse.guards import SourceGuards, guards_of
-from porter.parse.requirements import other_device
 
 GUARD_RULES = re.compile(r"cuda-(?:arch|guard|version)-|device-macro-on-host\Z")
 NEVER = re.compile(r"\(?\s*0\s*\)?\Z")
@@ -25,8 +24,8 @@ def explained(parsed: Parsed, hits: Iterable[Hit], insights: frozenset[str] = fr
     """The hits, with ``unread`` set on those that the AMD build leaves out although no port says so; ``insights`` are ids of rules."""
     hits = list(hits)
     device = device_of(parsed.file.path, parsed.file.kind)
-    if device and not (parsed.file.kind == "requirements" and other_device(parsed.file.path)):
-        words = f"File of another device ({device})"
+    if device:
+        words = f"{'Requirements' if parsed.file.kind == 'requirements' else 'File'} of another device ({device})"
         return [hit if hit.rule in insights else msgspec.structs.replace(hit, live=Live.NO, unread=words) for hit in hits]
     if "parents" in parsed.extra:  # a lock file
         hits = _locked(parsed, hits, insights)
@@ -77,9 +76,7 @@ def _brought(flagged: frozenset[str], parents: dict[str, set[str]], names: set[s
 
 
 def _not_installed(parsed: Parsed, hit: Hit) -> Hit:
-    """The hit, with the reason when a requirement's marker, or the name of its file, keeps it from Linux with a GPU."""
-    if parsed.file.kind == "requirements" and (device := other_device(parsed.file.path)):
-        return msgspec.structs.replace(hit, unread=f"Requirements of another device ({device})")
+    """The hit, with the reason when the marker of a requirement keeps it from Linux."""
     for fact in parsed.facts:
         if fact.span == hit.span and fact.live is Live.NO and fact.kind == "requirement" and fact.detail.get("marker"):
             return msgspec.structs.replace(hit, unread=f"Not installed on Linux x86-64 (marker {fact.detail['marker']})")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 
-import msgspec
-
-from porter.model import Live, SourceFile
+from porter.model import SourceFile
 from porter.parse import Parsed
 from porter.parse.requirement_line import read_requirement
 from porter.parse.sheet import Sheet
 
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--pypi-url")
-_OTHER = re.compile(r"(?:^|[-_.])(cpu|tpu|xpu|hpu|npu|neuron|gaudi|ascend|mps)(?=[-_.]|\Z)")
 _VIA = re.compile(r"#\s*(?:via\b)?\s*(.*)")
 
 
@@ -34,15 +31,7 @@ def parse(file: SourceFile) -> Parsed:
         begin = start + len(text) - len(text.lstrip("\ufeff \t"))
         end = begin + len(_COMMENT.sub("", text).strip().split("\n")[0].rstrip("\\ \t\r"))
         _read_line(sheet, bare, begin, end, _pinned_by(lines, number))
-    if other_device(file.path):
-        sheet.parsed.facts = [msgspec.structs.replace(fact, live=Live.NO) for fact in sheet.parsed.facts]
     return sheet.parsed
-
-
-def other_device(path: str) -> str:
-    """The kind of device whose requirements a file's name says it holds (cpu, tpu, xpu …); empty for GPUs and for all."""
-    match = _OTHER.search(path.rsplit("/", 1)[-1].rsplit(".", 1)[0].lower())
-    return match[1] if match else ""
 
 
 def _read_line(sheet: Sheet, bare: str, begin: int, end: int, pinned_by: str) -> None:
