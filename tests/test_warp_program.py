@@ -76,6 +76,12 @@ def test_a_type_with_one_width_for_each_vendor_is_the_one_that_amd_reads() -> No
     assert program("k.cu", {"k.cu": text}).bits("M") == 64
 
 
+@pytest.mark.parametrize(("condition", "kind"), [("#ifndef __HIP_PLATFORM_AMD__", "hw"), ("#ifdef __HIP_PLATFORM_AMD__", "const")])
+def test_a_constant_that_amd_does_not_read_hides_no_warp_size(condition: str, kind: str) -> None:
+    text = f"{condition}\nconstexpr int warpSize = 32;\n#endif\n__global__ void k(int* p) {{\n  int n = warpSize;\n}}\n"
+    assert value(program("k.cu", {"k.cu": text}), "k", "n").kind == kind
+
+
 def test_members_are_what_all_that_sets_them_agrees_on() -> None:
     text = (
         "struct A { int lane; int odd; __device__ A() : lane(threadIdx.x & 31), odd(1) {}\n"
@@ -112,7 +118,9 @@ LAUNCHES = (
     [
         ("k<<<1, 32>>>(p);", (32,)), ("start(k, 1, 32);", (32,)), ("start(k, 32, n);", (None,)),
         ("cudaLaunchKernel((void*)&k, dim3(1), dim3(32, 2), a, 0, 0);", (32, 2)), ("LaunchKernel{1, 64}(k, p);", (64,)),
-        ("q.launch(dim3(1), dim3{32, 4}, k, p);", (32, 4)), ("dim3 b; b.y = 2; b.x = 32; k<<<1, b>>>(p);", (32, 2)),
+        ("q.launch(dim3(1), dim3{32, 4}, k, p);", (32, 4)), ("launch(dim3(1), 32, 0, q, k, p);", (32,)), ("launch(q, 1, 32, k, p);", None),
+        ("dim3 g(1); launch(g, 32, 0, k, p);", (32,)), ("LaunchKernel{1, 64, 0, q}(k, p);", (64,)),
+        ("dim3 b; b.y = 2; b.x = 32; k<<<1, b>>>(p);", (32, 2)),
         ("cudaLaunchConfig_t c; c.blockDim = 32; cudaLaunchKernelEx(&c, k, p);", (32,)),
         ("cudaLaunchConfig_t c; c.blockDim = 32; if (n) c.blockDim = 64; cudaLaunchKernelEx(&c, k, p);", None),
     ],

@@ -101,8 +101,16 @@ def _by_convention(program: Program, env: Env, call: Expr) -> Launch | None:
     for place, arg in enumerate(given[:8]):
         kernel = _kernel(env, arg)
         if kernel and _is_kernel(program, kernel):
-            return Launch(kernel, call, given[1], block_shape(env, given[1])) if place >= 2 else None
+            known = place == 2 or (place > 2 and (call.kind == "invoke" or _is_grid(env, given[0])))  # else a stream may come first
+            return Launch(kernel, call, given[1], block_shape(env, given[1])) if known else None
     return None
+
+
+def _is_grid(env: Env, expr: Expr) -> bool:
+    """True for what is written or declared as a dim3."""
+    if expr.kind == "name":
+        return env.type_of(expr) == "dim3"
+    return expr.kind == "list" or (expr.kind == "call" and expr.name == "dim3")
 
 
 def _is_kernel(program: Program, name: str) -> bool:

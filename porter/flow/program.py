@@ -92,8 +92,8 @@ class Program:
         return Evaluator(self.unit, self)
 
     def redefines(self, name: str) -> bool:
-        """True where the file, or one that it includes, defines a constant or variable of that name."""
-        if name in self.unit.constants:
+        """True where the file, or one that it includes, defines a constant or variable of that name that an AMD build reads."""
+        if any(self.unit.parsed.live(one.span.line) is not Live.NO for one in self.unit.constants.get(name, ())):
             return True
         if not isinstance(self.index, Index) or name not in self.index.constants:
             return False
