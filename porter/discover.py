@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import stat
@@ -225,11 +224,11 @@ def _classify(walk: _Walk, licensed: frozenset[str]) -> Discovery:
     made = origin.machine_made([p for p in paths if kind_of(p) == "cuda"])
     libraries = origin.library_copies(paths, frozenset(walk.licensed))
     twins = copies.copied_files(walk.root, walk.files, read_regular)
-    head_of = functools.partial(read_below, walk.root, limit=origin.HEAD_BYTES)
     entries = []
     for path, size in walk.files:
         parts = tuple(path.split("/")[:-1])
-        whose, place, why = origin.toolkit_header(path, head_of) or origin.folder_origin(parts, walk.submodules, licensed, libraries)
+        toolkit = origin.toolkit_header(path, lambda name: read_below(walk.root, name, origin.HEAD_BYTES))
+        whose, place, why = toolkit or origin.folder_origin(parts, walk.submodules, licensed, libraries)
         if whose is Origin.OWN and origin.is_amd_name(path):
             whose, place, why = Origin.AMD, path, "AMD-side: named as the AMD version"
         elif whose is Origin.OWN and path in made:
