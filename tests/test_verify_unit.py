@@ -231,3 +231,12 @@ def test_what_headers_under_the_macro_would_declare_says_nothing_of_the_port() -
     left, macros = given_by_build(said, Sources({"a.cu": text}, {"a.cu": text}, {}))
     assert macros == ("NVDR_TORCH",)
     assert [error.text for error in left.errors] == [messages[2]]
+
+
+def test_a_program_in_a_relative_folder_of_the_path_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tmp_path / "porter-no-such-compiler"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    assert compilers.find_program(tool.name, {"PATH": f".{os.pathsep}"}) is None
+    assert compilers.find_program(tool.name, {"PATH": str(tmp_path)}) == tool

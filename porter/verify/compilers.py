@@ -74,7 +74,8 @@ class Compiler(msgspec.Struct, frozen=True):
 
 def search_path(environment: Mapping[str, str]) -> list[Path]:
     """Folders that programs are looked for in: PATH, then ROCM_PATH and the places where ROCm installs, newest first."""
-    folders = [Path(entry) for entry in environment.get("PATH", "").split(os.pathsep) if entry]
+    # A relative entry could mean the repository that is verified, whose programs are never run.
+    folders = [Path(entry) for entry in environment.get("PATH", "").split(os.pathsep) if os.path.isabs(entry)]  # noqa: PTH117 - a text
     for root in rocm_roots(environment):
         folders += [root / "bin", root / "lib" / "llvm" / "bin", root / "llvm" / "bin"]
     return folders
