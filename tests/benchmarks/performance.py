@@ -140,7 +140,7 @@ def main() -> None:
                 for what, cpu, wall in rows(folder, args, Path(work)):
                     print(f"| {what} | {cpu:.2f} | {wall:.2f} |", flush=True)
         if args.growth:
-            print("\n| CUDA lines | CPU s | a thousand lines, ms | parent's and workers' peak, MiB |\n| ---: | ---: | ---: | ---: |")
+            print("\n| CUDA lines | CPU s | a thousand lines, ms | largest process's peak, MiB |\n| ---: | ---: | ---: | ---: |")
             for lines in (10_000, 100_000, 1_000_000):
                 folder = generate(Path(made) / f"growth-{lines}", lines)
                 cpu, _ = spent([sys.executable, "-m", "porter", "scan", "-q", "--no-cache", "--output", f"{made}/r.json", str(folder)])
