@@ -223,14 +223,27 @@ def test_a_name_of_cuda_or_c_is_never_the_builds(tmp_path: Path) -> None:
 
 
 def test_what_headers_under_the_macro_would_declare_says_nothing_of_the_port() -> None:
-    """As nvdiffrast has it: one macro of the build brings PyTorch's headers and the project's own check."""
-    guarded = b"#ifdef NVDR_TORCH\n#include <torch/extension.h>\n#define NVDR_CHECK(x) (x)\n#endif\n"
-    text = guarded + b"void f(const torch::Tensor t) { NVDR_CHECK(1); g(t); }\n"
-    messages = ("use of undeclared identifier 'NVDR_CHECK'", "use of undeclared identifier 'torch'", "no matching function for call to 'g'")
+    """As nvdiffrast has it: one macro of the build brings PyTorch's headers, <string.h> among theirs, and the project's own check."""
+    text = b"#ifdef NVDR_TORCH\n#include <torch/extension.h>\n#define NVDR_CHECK(x) (x)\n#endif\n"
+    text += b"void f(const torch::Tensor t) { NVDR_CHECK(1); memset(t); }\n"
+    kinds = {
+        "use of undeclared identifier 'NVDR_CHECK'": "type", "use of undeclared identifier 'torch'": "type",
+        "no matching function for call to 'memset'": "type", "expected ';' after top level declarator": "syntax",
+        "invalid instruction": "backend",
+    }  # fmt: skip
+    said = Said(tuple(Raw("a.cu", 5, 1, kind, message) for message, kind in kinds.items()), frozenset({"a.cu"}), False)
+    left, macros = given_by_build(said, Sources({"a.cu": text}, {"a.cu": text}, {}))
+    assert macros == ("NVDR_TORCH",)
+    assert [error.text for error in left.errors] == ["invalid instruction"]
+
+
+def test_a_macro_that_hides_no_header_excuses_only_its_own_name() -> None:
+    text = b"#include <string.h>\n#ifdef NVDR_TORCH\n#define NVDR_CHECK(x) (x)\n#endif\nvoid f(T t) { NVDR_CHECK(1); memset(t); }\n"
+    messages = ("use of undeclared identifier 'NVDR_CHECK'", "no matching function for call to 'memset'")
     said = Said(tuple(Raw("a.cu", 5, 1, "type", message) for message in messages), frozenset({"a.cu"}), False)
     left, macros = given_by_build(said, Sources({"a.cu": text}, {"a.cu": text}, {}))
     assert macros == ("NVDR_TORCH",)
-    assert [error.text for error in left.errors] == [messages[2]]
+    assert [error.text for error in left.errors] == [messages[1]]
 
 
 def test_a_program_in_a_relative_folder_of_the_path_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,7 @@ _DECLARES = (
 
 
 _DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_INCLUDES = re.compile(rb"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z]\w*")
 _NO_MACRO = frozenset(
     ("after", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "defined", "and", "or", "not", "true", "false")
@@ -66,8 +67,21 @@ def given_by_build(said: Said, sources: Sources) -> tuple[Said, tuple[str, ...]]
     # Headers may hang on the macro too: what they would declare says nothing of the port.
     of_headers = {name for name in names if not any(True for text in texts.values() for _ in _declarations(name.encode(), text))}
     out = {*reasons, *of_headers} if macros else set()
-    kept = tuple(error for error in said.errors if not ((match := _UNDECLARED.search(error.text)) and match[1] in out))
+    # What a hidden header would declare decides over types and over how the lines behind are read; only code generation stands alone.
+    blind = {"type", "syntax"} if any(_hides_include(text, path, macros) for path, text in texts.items()) else set()
+    kept = tuple(
+        error for error in said.errors
+        if error.kind not in blind and not ((match := _UNDECLARED.search(error.text)) and match[1] in out)
+    )  # fmt: skip
     return msgspec.structs.replace(said, errors=kept), macros
+
+
+def _hides_include(text: bytes, path: str, macros: Container[str]) -> bool:
+    """Whether one of the macros decides over an include."""
+    at = [text.count(b"\n", 0, match.start()) + 1 for match in itertools.islice(_INCLUDES.finditer(text), _MOST_PLACES)]
+    guards = guards_of(text, path, masked=text) if at else None
+    regions = [region for line in at if guards and (region := guards.region(line))]
+    return any(word in macros for region in regions for condition in region.conditions for word in _macros(condition, ()))
 
 
 def _reason(name: str, texts: Mapping[str, bytes], defined: Container[str]) -> set[str]:
