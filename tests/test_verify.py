@@ -217,6 +217,14 @@ def test_folders_are_guessed_from_the_includes() -> None:
     assert build.flags(["-DWITH_Y", "-DOTHER", "-DWITH_CUDA_ARCH=80", "-DTWO=1", "-DTWO=2"], "src/a.cu", tree) == ("WITH_Y",)
 
 
+def test_a_copy_of_a_header_of_the_system_gives_no_folder() -> None:
+    files = {
+        "src/a.cu": b"#include <stdint.h>\n#include <lib/stdint.h>\n", "third/msvc/stdint.h": b"#error for MSVC alone\n",
+        "third/own/lib/stdint.h": b"",
+    }  # fmt: skip
+    assert build.guess("src/a.cu", SourceTree(files)).folders == ("third/own",)
+
+
 def test_one_file_is_compiled_among_its_neighbours(tmp_path: Path) -> None:
     root = project_of(tmp_path, a_cu='#include "b.h"\nint a;\n', c_cu="int c;\n", **{"b.h": "int b;\n"})
     done = verified(root, stand_in(tmp_path, "assert os.path.exists('b.h')\n"), only="a.cu")

@@ -23,6 +23,15 @@ MAX_FOLDERS = 200
 _STANDARD = re.compile(r"-std=(?:c|gnu)\+\+\w{1,6}\Z")
 _DEFINE = re.compile(r"-D([A-Za-z_]\w*)(=.*)?\Z", re.DOTALL)
 _OF_THE_VENDOR = re.compile(r"CUDA_?ARCH|__NV|NVCC|SM_?\d|CUDA_VERSION")
+# A copy of one of these in a repository serves a compiler that lacks it (MSVC's stdint.h); every compiler for HIP has them all.
+_OF_THE_SYSTEM = frozenset(
+    f"{name}.h"
+    for name in (
+        *("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math", "setjmp", "signal"),
+        *("stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib", "string", "tgmath", "threads", "time"),
+        *("uchar", "wchar", "wctype", "dirent", "dlfcn", "fcntl", "getopt", "poll", "pthread", "strings", "unistd"),
+    )
+)
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -108,7 +117,11 @@ def guess(unit: str, tree: SourceTree) -> Settings:
         for include in tree.includes(path):
             target = tree.resolve(include.path, path)
             written = posixpath.normpath(include.path)
-            if target is None or posixpath.normpath(posixpath.join(posixpath.dirname(path), written)) == target:
+            if (
+                target is None
+                or written in _OF_THE_SYSTEM
+                or posixpath.normpath(posixpath.join(posixpath.dirname(path), written)) == target
+            ):
                 continue
             tail = written.lstrip("./")
             folders.setdefault(target[: -len(tail)].rstrip("/") or ".")
