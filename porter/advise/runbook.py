@@ -6,27 +6,16 @@ import functools
 
 import msgspec
 
+from porter.advise import software
 from porter.advise.traits import Traits, traits
 from porter.errors import RuleError
 from porter.estimate import parameters
-from porter.model import Report, RunbookStep, Source
+from porter.model import Report, RunbookStep
 
 GPUS = 8  # of one server
 AMD_BUILD = "build-amd"  # the baseline has a build folder of its own
 GPU_OF = {"gfx90a": "MI250X", "gfx942": "MI300X", "gfx950": "MI355X"}
 NO_TESTS = "# no test files were found: run the program on fixed inputs, keep its outputs, and compare them with those of the baseline"
-ROCM_INDEX = "https://download.pytorch.org/whl/rocm7.2"
-
-
-class _Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An exact image, for repositories with a trait."""
-
-    trait: str
-    name: str
-    note: str
-    url: str
-    says: str
-    checked: str
 
 
 class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,7 +39,8 @@ class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Book(msgspec.Struct, frozen=True):
     """rules/effort/runbook.toml."""
 
-    image: tuple[_Image, ...]
+    image: tuple[software.Image, ...]
+    wheels: tuple[software.Wheels, ...]
     step: tuple[_Step, ...]
 
 
@@ -78,34 +68,37 @@ def _shown(step: _Step, seen: Traits) -> bool:
 
 def _made(step: _Step, report: Report, seen: Traits) -> RunbookStep:
     settled = [f for f in report.findings if f.category in step.categories or f.rule in step.rules]
-    image = _image(seen)
-    words = _words(report, seen, image)
+    pinned = _pinned(step.id, report, seen)
+    words = _words(report, seen) | (pinned.fields if pinned else {})
     optional = ("test", "size")  # commands that need what this repository may not have
-    commands = [one.format_map(words) for one in step.commands if all(words[name] or f"{{{name}}}" not in one for name in optional)]
+    commands = list(pinned.commands) if pinned else []
+    commands += [one.format_map(words) for one in step.commands if all(words[name] or f"{{{name}}}" not in one for name in optional)]
     if step.python_commands and seen.kinds & {"python", "notebook", "requirements"}:
         commands += step.python_commands
     if step.build_commands:
         commands += _builds(report, seen)
     if step.test_commands:
         commands += _tests(seen, "build" if step.phase == "baseline" else AMD_BUILD) or [NO_TESTS]
-    source = (Source(image.url, image.says, image.checked),) if step.id == "image" else ()
     return RunbookStep(
-        id=step.id, phase=step.phase, title=step.title, why=step.why if step.id != "image" else f"{step.why} {image.note}.",
+        id=step.id, phase=step.phase, title=step.title, why=f"{step.why} {pinned.sentence}." if pinned and pinned.sentence else step.why,
         commands=tuple(commands), expect=step.expect.format_map(words), settles=tuple(sorted({f.group for f in settled})),
-        rules=tuple(sorted({f.rule for f in settled})), sources=source,
+        rules=tuple(sorted({f.rule for f in settled})), sources=(pinned.source,) if pinned else (),
     )  # fmt: skip
 
 
-def _image(seen: Traits) -> _Image:
-    return next(image for image in _book().image if not image.trait or seen.has(image.trait))
+def _pinned(step: str, report: Report, seen: Traits) -> software.Software | None:
+    """What the steps of the image and of the wheels name; None for all others."""
+    if step == "image":
+        return software.image(_book().image, seen.words, report.rocm)
+    return software.wheels(_book().wheels, report.targets, report.rocm) if step == "wheels" else None
 
 
-def _words(report: Report, seen: Traits, image: _Image) -> dict[str, str]:
+def _words(report: Report, seen: Traits) -> dict[str, str]:
     """What the commands are filled with; nothing that the scanned repository chose reaches a command."""
     target = report.targets[0]
     tests = _tests(seen)
     return {
-        "image": image.name, "wheel": ROCM_INDEX, "target": target, "targets": ",".join(report.targets), "root": ".", "gpus": str(GPUS),
+        "target": target, "targets": ",".join(report.targets), "root": ".", "gpus": str(GPUS),
         "gpu": GPU_OF.get(target, target), "test": tests[0] if tests else "", "size": _size(report),
     }  # fmt: skip
 

@@ -1,0 +1,51 @@
+"""Images and wheels of the runbook: of the ROCm that was asked for, or named as what they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from porter import pipeline
+from porter.advise import software
+from porter.advise.runbook import _book
+from porter.config import Config
+from porter.hipify import api
+from porter.model import RunbookStep
+
+REPOS = Path(__file__).parent.parent / "fixtures/repos"
+
+
+def steps(name: str, rocm: str) -> dict[str, RunbookStep]:
+    return {step.id: step for step in pipeline.audit(REPOS / name, Config(jobs=0, rocm=rocm)).runbook}
+
+
+def test_an_image_of_another_rocm_is_never_passed_off_as_the_one_asked_for() -> None:
+    """The default of ROCm 10.2 got an image of 7.14 and wheels of 7.2 without a word."""
+    exact, newer = steps("vllm-service", "10.1"), steps("vllm-service", "10.2")
+    assert 'IMAGE="rocm/vllm:rocm10.1.0' in exact["image"].commands[0] and "look up" not in exact["image"].why
+    assert newer["image"].commands[0].endswith("# of ROCm 10.1") and "for ROCm 10.2 look up its tag at https://" in newer["image"].why
+    assert "+rocm10.1.0" in exact["wheels"].commands[0] and "device-gfx942,device-gfx950" in exact["wheels"].commands[0]
+    assert newer["wheels"].commands[0].startswith("python -m pip index versions torch") and "ROCm 10.2" in newer["wheels"].why
+    old = steps("torch-training", "7.2")
+    assert "whl/rocm7.2" in " ".join(old["wheels"].commands) and "rocm7.0_" in old["image"].commands[0]
+    assert all(step.sources and step.sources[0].checked for step in (exact["image"], newer["wheels"], old["wheels"]))
+    none = steps("vllm-service", "6.4")["image"]
+    assert none.commands[0].startswith('IMAGE="<a tag for ROCm 6.4 from https://') and "no such image for ROCm 6.4 or older" in none.why
+
+
+@pytest.mark.parametrize("rocm", list(api.rocm_versions()))
+def test_every_release_gets_an_image_and_wheels_that_are_not_newer(rocm: str) -> None:
+    book = _book()
+    for trait in {image.trait for image in book.image}:
+        made = software.image(book.image, (trait,), rocm)
+        assert made.source.url and (made.sentence or made.commands[0].startswith("IMAGE=")), trait
+    made = software.wheels(book.wheels, ("gfx942",), rocm)
+    assert "{" not in made.fields["package"] and (made.sentence == "") == any(software.same_release(w.rocm, rocm) for w in book.wheels)
+    for image in book.image:
+        assert image.rocm in image.name or f"rocm{image.rocm}" in image.name.replace("rocm7.14.1", "rocm7.14"), image.name
+    assert all(wheel.rocm in wheel.index or f"rocm{wheel.rocm}" in wheel.package for wheel in book.wheels)
+
+
+def test_hip_counts_apart_from_rocm_and_the_table_says_how_that_is_known() -> None:
+    assert [api.rocm_versions()[rocm] for rocm in ("7.2", "7.14", "10.0", "10.1", "10.2")] == ["7.2", "7.14", "7.15", "7.16", "7.17"]
