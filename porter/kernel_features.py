@@ -26,7 +26,7 @@ SHARED = re.compile(rb"\bextern\b[^;{}]{0,200}?\b__shared__\b|\b__shared__\s+ext
 # Word in the report -> names of calls, types and identifiers that stand for it; the order is the order of the report.
 NAMES: dict[str, re.Pattern[str]] = {
     "tensor cores": re.compile(r"(?:.*::)?wmma::|(?:.*::)?(?:mma_sync|load_matrix_sync)\Z|cute::(?:gemm|TiledMMA)"),
-    "warp shuffles": re.compile(r"__shfl\w*\Z|(?:.*\.)shfl\w*\Z"),
+    "warp shuffles": re.compile(r"__shfl\w*\Z|WARP_SHFL(?:_\w+)?\Z|(?:.*\.)shfl\w*\Z"),
     "warp votes": re.compile(
         r"__(?:ballot|any|all|match_any|match_all|reduce_\w+)(?:_sync)?\Z|__activemask\Z|(?:.*\.)(?:ballot|match_any)\Z"
     ),

@@ -44,10 +44,10 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     for env in program.envs:
         if env.function.side == "kernel" and isinstance(index, Index) and env.live(env.function.span.line):
             yield from _launched_elsewhere(program, env, index, targets)
+        yield from _checks(env, targets, symbols)
         if env.function.side not in ("host", "macro"):
             continue
         yield from _launches(program, env, targets)
-        yield from _checks(env, targets, symbols)
         if env.function.side == "host":
             yield from _counts(env, targets, broken, symbols)
 
@@ -138,13 +138,14 @@ def _checks(env: Env, targets: tuple[str, ...], symbols: frozenset[str]) -> Iter
     """Comparisons that refuse a warp size other than 32; one that only chooses between two ways is none."""
     for event in env.function.events:
         for part in walk(event.value) if event.value is not None else ():
-            if part.kind == "call" and ASSERTS.search(part.op):
+            asserts = part.kind == "call" and ASSERTS.search(part.op) is not None
+            if asserts:
                 wanted = [arg for arg in part.args if not _takes_wide(env, arg)]
                 found = [inner for arg in wanted for inner in walk(arg) if inner.kind == "binary" and inner.op == "=="]
             else:
-                found = [part] if part.kind == "binary" and part.op == "!=" else []
+                found = [part] if part.kind == "binary" and part.op == "!=" and env.function.side in ("host", "macro") else []
             for comparison in found:
-                if (what := _refuses(env, comparison, symbols)) != "":
+                if (what := _refuses(env, comparison, symbols, asserts)) != "":
                     message = f"{env.function.name} compares the {what} of a warp with 32"
                     yield Hit("warp-size-check", comparison.span, message, env.function.name, confidence=Confidence.MEDIUM, targets=targets)
 
@@ -170,14 +171,14 @@ def _takes_wide(env: Env, condition: Expr) -> bool:
     return any(env.value(arg).num == WAVE and env.value(arg).kind == "const" for part in equal for arg in part.args)
 
 
-def _refuses(env: Env, comparison: Expr, symbols: frozenset[str]) -> str:
+def _refuses(env: Env, comparison: Expr, symbols: frozenset[str], asserts: bool) -> str:
     """What a comparison holds against 32: the device's size of a warp, or the constant for it; empty for neither."""
     a, b = env.value(comparison.args[0]), env.value(comparison.args[1])
     if b.kind == "hw":
         a, b = b, a
     if b.kind != "const" or b.num != WARP:
         return ""
-    if a.kind == "hw" and a.via == "property":
+    if a.kind == "hw" and (a.via == "property" or (a.via == "warpSize" and asserts and env.function.on_device)):
         return "size"
     named = a.kind == "const" and bool(symbols & set(a.symbols)) and not b.symbols
     return "constant" if named and env.function.side == "host" else ""

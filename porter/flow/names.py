@@ -17,7 +17,9 @@ WIDTH_NAME = re.compile(
     re.I,
 )
 BALLOTS = frozenset({"__ballot_sync", "__ballot", "__activemask", "__match_any_sync", "__match_all_sync", "__match_any", "__match_all"})
-HARDWARE_NAMES = frozenset({"warpSize", "WARPSIZE_HW", "CUB_PTX_WARP_THREADS", "CUB_WARP_THREADS", "__AMDGCN_WAVEFRONT_SIZE"})
+HARDWARE_NAMES = frozenset(
+    {"warpSize", "WARPSIZE_HW", "CUB_PTX_WARP_THREADS", "CUB_WARP_THREADS", "__AMDGCN_WAVEFRONT_SIZE", "C10_WARP_SIZE"}
+)
 LANE_CALLS = frozenset({"__lane_id", "__laneid", "laneid", "LaneId", "getLaneId", "lane_id", "get_lane_id", "get_laneid"})
 WARP_CALLS = {
     "canonical_warp_idx": "warp", "canonical_warp_idx_sync": "warp", "canonical_warp_idx_in_warp_group": "warp",

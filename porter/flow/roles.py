@@ -15,6 +15,7 @@ from porter.flow.use import Use, Uses
 from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
 
 LOG_WARP = 5
+INDICES = frozenset({"tid", "gid"})
 DOUBTFUL = "grid"  # the flavour of uses that only other uses of the function explain
 
 
@@ -95,6 +96,8 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
 def _asks_lane(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
     """A call that gives the lane within the device's wave, 0 to 63 on wide ones; one that is cut to 32 lanes at once is none."""
     value = env.value(expr)
+    if value.kind in ("lane", "warp") and value.width == WARP and value.via in INDICES and not env.program.named(expr.name):
+        found.append(Use(value.kind, expr, event, value, "", WARP, parent))  # a function of another file cuts the index of the thread
     cut = parent is not None and parent.kind == "binary" and parent.op in ("%", "&")
     if value.kind == "lane" and value.width == HARDWARE and value.via == "laneid" and value.proven and not cut:
         found.append(Use("hardware", expr, event, value, "lane", HARDWARE))
@@ -181,6 +184,10 @@ def _call(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
         lanes = UNKNOWN_WIDTH if width is None else width.as_width if width.is_width or width.kind == "const" else UNKNOWN_WIDTH - 1
         loop = event.loops[-1] if event.loops else None
         delta = env.value(given[1]) if len(given) > 1 else Value("other")
+        cut = _cut_to_32(env, given[1]) if len(given) > 1 and SHUFFLES[name] == "idx" and delta.kind in ("other", "scaled") else None
+        if cut is not None:
+            delta = Value("lane_ref", width=WARP, via="cut")
+            found.append(Use("lane", cut, event, delta, "", WARP, expr))
         found.append(Use("shuffle", expr, event, delta, SHUFFLES[name], lanes, parent, loop))
         if delta.kind == "const" and delta.num == WARP // 2 and SHUFFLES[name] != "idx" and lanes == UNKNOWN_WIDTH:
             found.append(Use("halving", given[1], event, delta, "step", WARP, expr))
@@ -205,6 +212,16 @@ def _call(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
         found.append(Use("tile", expr, event, env.value(expr.args[0]), name, env.value(expr.args[0]).width))
     elif expr.shape:
         found.append(Use("shape", expr, event, Value("other")))
+
+
+def _cut_to_32(env: Env, source: Expr) -> Expr | None:
+    """The place where a source lane that nothing else explains is taken modulo 32: (threadIdx.x + step) & 31."""
+    decl = env.declaration(source) if source.kind == "name" else None
+    source = decl.value if decl is not None and decl.value is not None else source
+    if source.kind != "binary" or source.op not in ("%", "&"):
+        return None
+    by = env.value(source.args[1])
+    return source if by.kind == "const" and by.num == (WARP if source.op == "%" else WARP - 1) else None
 
 
 def _index(env: Env, event: Event, expr: Expr, found: list[Use]) -> None:

@@ -21,6 +21,14 @@ def loops_of(env: Env) -> list[Loop]:
     return list(seen.values())
 
 
+def _is_32_elsewhere(env: Env, operand: Expr) -> bool:
+    """True for a template parameter of which nobody here says how wide it is, where the project's constant of that name is 32."""
+    if operand.kind != "name" or operand.op not in env.templates or env.value(operand).kind != "named_width":
+        return False
+    named = env.program.constant(env.unit, operand.op)
+    return named is not None and named.kind == "const" and named.num == WARP
+
+
 def _in_vectors(env: Env, start: Expr, step: Expr) -> Value | None:
     """The lane of a loop of which each of 32 lanes takes several elements: from lane * n in steps of 32 * n; None for any other."""
     values = [env.value(part) for part in _factors(start)]
@@ -62,6 +70,8 @@ def loop_uses(env: Env, loop: Loop, found: list[Use]) -> None:
         by = env.value(operand)
         if start.kind in ("lane", "lane_ref", "warp") and (by.is_width or by.kind == "warps"):
             width = by.as_width if by.is_width else by.width
+            if start.width == HARDWARE and _is_32_elsewhere(env, operand):
+                width = WARP
             found.append(
                 Use("stride", operand, event, start.but(symbols=(*start.symbols, *by.symbols)), start.kind, width, loop.step, loop)
             )
