@@ -5,6 +5,7 @@ Only this module and the ``cli_*`` modules print, read the clock or ask the envi
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -14,6 +15,7 @@ import click
 
 from porter import __version__
 from porter.errors import PorterError
+from porter.limits import GC_THRESHOLDS
 
 DONE, USAGE = 0, 2
 INTERRUPTED = 130
@@ -85,6 +87,7 @@ class _Group(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def invoke(self, ctx: click.Context) -> Any:
+        gc.set_threshold(*GC_THRESHOLDS)
         try:
             return super().invoke(ctx)
         except PorterError as error:

@@ -1,4 +1,4 @@
-"""Limits: how long one file may take, in CPU seconds, and how that is enforced inside the process that reads it."""
+"""Limits: how long one file may take, in CPU seconds, how that is enforced where it is read, and how often cycles are looked for."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ SECONDS = 6.0  # CPU seconds for any file
 SECONDS_A_MEGABYTE = 12.0  # more for each MiB of it
 PATIENCE = 3.0  # a worker that is this many times over, by the wall clock, is killed: it hangs in code that sees no signal
 LEAST_PATIENCE = 20.0  # wall seconds; a busy machine is no hanging file
+GC_THRESHOLDS = (200_000, 20, 20)  # what a file leaves behind is seldom a cycle; to look for one costs a walk over all trees
 
 
 class TooLong(BaseException):

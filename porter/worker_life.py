@@ -13,9 +13,10 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+from porter.limits import GC_THRESHOLDS
+
 PARENT_SECONDS = 1.0  # between two looks whether the parent still lives
 SEND_SECONDS = 0.2  # results are kept this long, to be sent together
-GC_THRESHOLDS = (200_000, 20, 20)
 MEMORY_BYTES = 6 * 2**30
 
 
@@ -27,7 +28,7 @@ def serve(
     made = make(*args)
     for method, given in told:
         getattr(made, method)(*given)
-    gc.freeze()  # the rules live as long as the worker; what a file leaves behind is seldom a cycle
+    gc.freeze()  # the rules live as long as the worker
     gc.set_threshold(*GC_THRESHOLDS)
     while True:
         try:
