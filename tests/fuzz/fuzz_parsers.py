@@ -2,8 +2,9 @@
 
     python tests/fuzz/fuzz_parsers.py TARGET [CORPUS] [-max_total_time=60 and other options of libFuzzer]
 
-A target is a file kind (cuda, python, yaml, …), `hipify`, `expression` or `requirement`. What a target may do with bad
-input is give a Problem; an exception is a crash and is kept in tests/fuzz/crashes/TARGET-*, which tests/test_fuzz.py replays.
+A target is a file kind (cuda, python, yaml, …), `hipify`, `expression`, `requirement`, or one of fuzz_targets.py. What a
+target may do with bad input is give a Problem; an exception is a crash and is kept in tests/fuzz/crashes/TARGET-*, which
+tests/test_fuzz.py replays. See README.md for all targets in a row.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parent)]
+
+import fuzz_mutators  # noqa: E402
+import fuzz_targets  # noqa: E402
 
 NAMES = {
     "cuda": "a.cu", "cxx": "a.cpp", "ptx": "a.ptx", "python": "a.py", "cython": "a.pyx", "notebook": "a.ipynb",
@@ -25,6 +29,8 @@ NAMES = {
 
 def target(name: str) -> Callable[[bytes], object]:
     """The function that is fed with bytes; its exceptions are crashes."""
+    if name in fuzz_targets.EXTRA:
+        return fuzz_targets.EXTRA[name]()
     from porter import link
     from porter.hipify import engine
     from porter.kinds import decode
@@ -58,6 +64,14 @@ def target(name: str) -> Callable[[bytes], object]:
     return one
 
 
+def _own_mutator(data: bytes, most: int) -> bytes:
+    """libFuzzer's own mutator; ``atheris.Mutate`` of version 3.0.0 asks another copy of it, which never started."""
+    from atheris import core_with_libfuzzer  # type: ignore[import-not-found, unused-ignore]
+
+    out: bytes = core_with_libfuzzer.Mutate(data, min(len(data) + 64, most))
+    return out
+
+
 def main() -> None:
     """Fuzz until a limit of libFuzzer's is reached or something crashes."""
     import atheris  # type: ignore[import-not-found, unused-ignore]
@@ -66,7 +80,9 @@ def main() -> None:
     with atheris.instrument_imports(include=["porter", "packaging"]):
         run = target(name)
     crashes = Path(__file__).with_name("crashes")
-    atheris.Setup([*sys.argv, f"-artifact_prefix={crashes}/{name}-", "-timeout=20", "-rss_limit_mb=3000", "-max_len=4096"], run)
+    limits = ["-timeout=10", "-rss_limit_mb=2000", f"-max_len={60_000 if name == 'report' else 4096}"]
+    words = [sys.argv[0], f"-artifact_prefix={crashes}/{name}-", *limits, *sys.argv[1:]]
+    atheris.Setup(words, run, custom_mutator=fuzz_mutators.mutator(name, _own_mutator))
     atheris.Fuzz()
 
 
