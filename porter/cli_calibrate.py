@@ -33,6 +33,7 @@ def calibrate(corpus: str, pairs: str, table: str, label: str, observations: str
     from porter.calibrate import backtest, fit, written
     from porter.errors import InputError
     from porter.estimate import features
+    from porter.render.neutral import json_text
 
     seen = _observed(Path(corpus), Path(pairs), observations, limit, jobs)
     if len(seen) < 2 * fit.FOLDS:
@@ -48,7 +49,7 @@ def calibrate(corpus: str, pairs: str, table: str, label: str, observations: str
     if form == "json":
         rows = backtest.rows(seen, held[0])
         made = {name: msgspec.to_builtins(result) for name, result in results.items()} | {"programs": rows}
-        click.echo(msgspec.json.format(msgspec.json.encode(made), indent=2).decode())
+        click.echo(json_text(msgspec.json.encode(made)), nl=False)
         return
     known = features.model().backtest
     shipped = f"The shipped model {known['version']} (fitted on: {known['corpus']})"
@@ -115,12 +116,13 @@ def show(path: str, form: str) -> None:
     import msgspec
 
     from porter.calibrate import actuals as records
+    from porter.render.neutral import json_text
 
     found = records.load(Path(path))
     sums = records.compared(found)
     if form == "json":
         made = sums | {"actuals": [msgspec.to_builtins(one) for one in found]}
-        click.echo(msgspec.json.format(msgspec.json.encode(made), indent=2).decode())
+        click.echo(json_text(msgspec.json.encode(made)), nl=False)
         return
     click.echo(f"{'actual':>9} {'likely':>8} {'best':>8} {'worst':>8}  what")
     for one in found:

@@ -11,7 +11,7 @@ import msgspec
 from porter.baseline import Comparison, between, change, differences, load
 from porter.model import Finding, Report, plain
 from porter.render import numbers
-from porter.render.neutral import one_line
+from porter.render.neutral import json_text, one_line
 
 SCHEMA = "porter.diff/1"
 SHOWN = 50  # findings a list on the terminal
@@ -44,7 +44,7 @@ def as_json(before: Report, after: Report, found: Comparison) -> str:
         "differences": list(differences(before, after)),
         **{name: [plain(row) for row in rows] for name, rows in lists.items()},
     }
-    return msgspec.json.format(msgspec.json.encode(out), indent=2).decode() + "\n"
+    return json_text(msgspec.json.encode(out))
 
 
 def as_text(before: Report, after: Report, found: Comparison) -> str:

@@ -50,7 +50,14 @@ def explain(name: str) -> None:
 def hipify(path: str, **options: Any) -> None:
     """Translate CUDA to HIP: one FILE to standard output, a folder with --output, --diff or --in-place."""
     from porter import hipify_command
+    from porter.render.neutral import block, one_line
 
     environment = {"env": "PORTER_HIPIFY", "path_variable": "PATH", "rocm_path": "ROCM_PATH"}
     options.update({key: os.environ.get(name, "") for key, name in environment.items()})
-    raise SystemExit(hipify_command.run(path, options, sys.stdout.buffer.write, lambda line: click.echo(line, err=True)))
+
+    def write(data: bytes) -> None:
+        """To a file or a pipe as it is; a terminal obeys what is in a stranger's source."""
+        shown = block(data.decode("utf-8", "replace")).encode("utf-8", "replace") if sys.stdout.isatty() else data
+        sys.stdout.buffer.write(shown)
+
+    raise SystemExit(hipify_command.run(path, options, write, lambda line: click.echo(one_line(line), err=True)))

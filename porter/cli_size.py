@@ -45,6 +45,7 @@ def size(path: str, form: str, **options: Any) -> None:
     """Size a model: a config.json, a repository that serves models, or --params and the sizes of its cache."""
     import msgspec
 
+    from porter.render.neutral import json_text
     from porter.size import answers, show
 
     given = _given(options)
@@ -54,7 +55,7 @@ def size(path: str, form: str, **options: Any) -> None:
         table = show.plain(made[0])
         if len(made) > 1 or unknown:
             table |= {"models": [show.plain(answer) for answer in made], "not_sized": list(unknown)}
-        click.echo(msgspec.json.format(msgspec.json.encode(table), indent=2).decode())
+        click.echo(json_text(msgspec.json.encode(table)), nl=False)
         return
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     width = max(100, shutil.get_terminal_size((120, 24)).columns)

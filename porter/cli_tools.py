@@ -43,7 +43,7 @@ def doctor(form: str, hip_include: str, hipify_path: str) -> None:
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds for one compiler run.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=None, help="Compilers at a time; default: one a processor.")
 @click.option("--format", "form", type=click.Choice(("terminal", "json")), default="terminal", show_default=True)
-@click.option("--strict", is_flag=True, help="Exit with 1 when a file does not compile or an error was not predicted.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when a file does not compile or is left out, or an error was not predicted.")
 def verify(path: str, form: str, target: str, rocm: str, include: tuple[str, ...], jobs: int | None, strict: bool, **options: Any) -> None:
     """Translate, and ask the compilers of this machine: how far every file comes, and which finding predicted each error."""
     from porter.config import Config, check_targets
@@ -57,7 +57,11 @@ def verify(path: str, form: str, target: str, rocm: str, include: tuple[str, ...
     folders = tuple(str(Path(folder).resolve()) for folder in include)
     done = project.verify(Path(path), config, os.environ, options["hip_include"], folders, rocm, options["timeout"], _progress())
     click.echo(render.as_json(done) if form == "json" else render.as_text(done), nl=False)
-    if strict and (done.predicted < len(done.errors) or any(file.unit and file.rung not in ("compiles", "links") for file in done.files)):
+    if strict and (
+        done.problems
+        or done.predicted < len(done.errors)
+        or any(file.unit and file.rung not in ("compiles", "links") for file in done.files)
+    ):
         raise SystemExit(1)
 
 
@@ -75,6 +79,7 @@ def _progress() -> Callable[[int, int], None]:
 def shim(path: str, output: str, rocm: str) -> None:
     """Write a header that compiles for both vendors, with exactly the CUDA names that this code uses."""
     from porter import __version__
+    from porter.render.neutral import one_line
     from porter.shim import make
     from porter.write import write_whole
 
@@ -84,3 +89,5 @@ def shim(path: str, output: str, rocm: str) -> None:
     else:
         write_whole(Path(output), made.text)
     click.echo(f"{made.names} names; {len(made.left)} left, listed at the end of the header", err=True)
+    for name in made.passed_over[:20]:
+        click.echo(f"not read, too large or not readable: {one_line(name)}", err=True)

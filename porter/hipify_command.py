@@ -33,6 +33,7 @@ class _Totals:
         self.converted: Counter[str] = Counter()
         self.left: Counter[tuple[str, str]] = Counter()
         self.first: dict[tuple[str, str], tuple[str, Left]] = {}
+        self.passed_over: list[str] = []
 
     def add(self, path: str, done: Conversion, changed: bool) -> None:
         """Counts one file."""
@@ -46,7 +47,7 @@ class _Totals:
 
 
 def run(path: str, options: Mapping[str, Any], write: Callable[[bytes], object], say: Callable[[str], object]) -> int:
-    """Runs the command; the result goes to ``write``, the summary to ``say``. Gives the exit status: 1 for names left under --strict.
+    """Runs the command; the result goes to ``write``, the summary to ``say``. Exit status 1 under --strict for names or files left.
 
     Raises PorterError for a missing path or tool, an unknown ROCm version, or an output folder that cannot be used.
     """
@@ -80,7 +81,7 @@ def run(path: str, options: Mapping[str, Any], write: Callable[[bytes], object],
         _say_torch(root, say)
     elif builder := torch_build.builder_of(root):
         say(f"{builder}: on ROCm, PyTorch's build (torch.utils.hipify) translates this file by itself")
-    return 1 if options.get("strict") and totals.left else 0
+    return 1 if options.get("strict") and (totals.left or totals.passed_over) else 0
 
 
 Translate = Callable[[str, bytes], tuple[bytes, Conversion]]
@@ -127,7 +128,7 @@ def _program(engine: str, options: Mapping[str, Any]) -> Path:
 
 def _translated(root: Path, translate: Translate, totals: _Totals) -> Iterator[tuple[str, bytes, bytes]]:
     """Path, text before and text after of every CUDA file; the path is relative to a folder, or the name of the one file."""
-    for path, data in cuda_sources(root) if root.is_dir() else [(root.name, _read(root, 64 * Config().max_bytes))]:
+    for path, data in cuda_sources(root, totals.passed_over) if root.is_dir() else [(root.name, _read(root, 64 * Config().max_bytes))]:
         output, done = translate(path, data)
         totals.add(path, done, output != data)
         yield path, data, output
@@ -149,14 +150,20 @@ def _read(path: Path, limit: int) -> bytes:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def cuda_sources(root: Path) -> Iterator[tuple[str, bytes]]:
-    """Path and bytes of every CUDA file below a folder, vendored ones too: a build needs all of them."""
+def cuda_sources(root: Path, passed_over: list[str] | None = None) -> Iterator[tuple[str, bytes]]:
+    """Path and bytes of every CUDA file below a folder, vendored ones too: a build needs all of them.
+
+    ``passed_over`` gets the paths of those that are too large or cannot be read.
+    """
     config = Config()
     for entry in discover(root, config).entries:
-        if entry.kind not in ("cuda", "cxx") or entry.size > config.max_bytes:
+        if entry.kind not in ("cuda", "cxx"):
             continue
-        data = read_below(root, entry.path, config.max_bytes)
-        if data is not None and (entry.kind == "cuda" or kind_of(entry.path, data) == "cuda"):
+        data = read_below(root, entry.path, config.max_bytes + 1)
+        if data is None or len(data) > config.max_bytes:
+            if passed_over is not None and (entry.kind == "cuda" or kind_of(entry.path, data) == "cuda"):
+                passed_over.append(entry.path)
+        elif entry.kind == "cuda" or kind_of(entry.path, data) == "cuda":
             yield entry.path, data
 
 
@@ -210,6 +217,9 @@ def _summary(totals: _Totals, names: Mapping[bytes, Any], say: Callable[[str], o
     left = sum(totals.left.values())
     files = f"{totals.files} file{'s' * (totals.files != 1)}"
     say(f"{files}, {totals.changed} changed: {count} names converted ({len(totals.converted)} different), {left} left")
+    if totals.passed_over:
+        names_of = ", ".join(totals.passed_over[:_MOST_NAMES]) + (", …" if len(totals.passed_over) > _MOST_NAMES else "")
+        say(f"not translated, larger than {Config().max_bytes >> 20} MiB or cannot be read: {names_of}")
     often = sorted(((name, times) for name, times in totals.converted.items() if name.encode() in names), key=lambda one: (-one[1], one[0]))
     for name, times in often[:_MOST_NAMES]:
         say(f"  {name} => {names[name.encode()].target.decode()}: {times}")

@@ -36,16 +36,12 @@ def ruleset(config: Config) -> RuleSet:
 
 
 def _key_of_rules(config: Config) -> bytes:
-    """The name of these rules: every byte of their files, and this porter; empty where ``rules.load`` will say what is wrong."""
+    """The name of these rules: every byte of their files, and this porter; empty where there is no such folder. Raises RuleError."""
     files = []
     for folder in (rules.rules_folder(), *map(Path, config.rules_dirs)):
-        paths = sorted(folder.rglob("*.toml"))
-        if not folder.is_dir() or not all(path.is_file() for path in paths):  # to read a pipe would take for ever
+        if not folder.is_dir():
             return b""
-        try:
-            files += [(path.relative_to(folder).as_posix(), cache_keys.content(path.read_bytes())) for path in paths]
-        except OSError:
-            return b""
+        files += [(path.relative_to(folder).as_posix(), cache_keys.content(rules.bytes_of(path))) for path in rules.files_of(folder)]
         files.append((str(folder), b""))
     return cache_keys.of_parts("rules", cache_keys.of_program(), files)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import fnmatch
 import hashlib
+import itertools
 import re
 import tomllib
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 
 from porter import model
+from porter.discover import read_regular
 from porter.errors import RuleError
 from porter.model import Action, Confidence, Effort, Example, Hours, Replacement, Rule, RuleFix, Severity, Source
 
@@ -26,6 +28,8 @@ DURATION = re.compile(r"(\d+(?:\.\d+)?)([mhdw])\Z")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 GLOB = re.compile(r"(?:gfx[0-9a-z*?\[\]]*|\*)\Z")
 MAX_WHY_WORDS = 120
+MAX_BYTES = 16 * 2**20  # of one file; the largest table that travels with porter has less than a MiB
+MAX_FILES = 20_000  # of one folder
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
@@ -52,7 +56,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RuleSet(msgspec.Struct, frozen=True):
-    """All rules by id, with a digest of their bytes (first 12 hex digits) that names this version of them."""
+    """All rules by id, with a digest of their files (first 12 hex digits) that names this version of them."""
 
     rules: dict[str, Rule]
     version: str
@@ -86,18 +90,26 @@ def load(extra: tuple[str, ...] = ()) -> RuleSet:
     for folder in (rules_folder(), *map(Path, extra)):
         if not folder.is_dir():
             raise RuleError(f"{folder}: no such rules folder", "--rules takes a folder with <area>/<rule-id>.toml files")
-        for path in sorted(folder.rglob("*.toml")):
+        for path in files_of(folder):
             area = path.relative_to(folder).parts[0] if path.parent != folder else ""
+            data = bytes_of(path)
+            digest.update(f"{path.relative_to(folder).as_posix()}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
             if area in DATA_FOLDERS:
-                digest.update(path.read_bytes())
                 continue
-            rule = load_file(path, area)
+            rule = _rule_of(path, data, area)
             if rule.id in rules:
                 raise RuleError(f"{path}: the id '{rule.id}' exists already", "ids are unique and never reused")
             rules[rule.id] = rule
-            digest.update(path.read_bytes())
     _check_formerly(rules)
     return RuleSet(rules, digest.hexdigest()[:12])
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of a rules folder in the order in which they count; raises RuleError where there are too many."""
+    found = sorted(itertools.islice(folder.rglob("*.toml"), MAX_FILES + 1))
+    if len(found) > MAX_FILES:
+        raise RuleError(f"{folder}: more than {MAX_FILES:,} files", "is this a folder of rules?")
+    return found
 
 
 def _check_formerly(rules: dict[str, Rule]) -> None:
@@ -109,12 +121,24 @@ def _check_formerly(rules: dict[str, Rule]) -> None:
 
 def load_file(path: Path, area: str = "") -> Rule:
     """One rule; raises RuleError with the file and what is wrong in it."""
-    if not path.is_file():
-        raise RuleError(f"{path}: is no regular file", "a rules folder holds <area>/<rule-id>.toml files")
+    return _rule_of(path, bytes_of(path), area)
+
+
+def bytes_of(path: Path) -> bytes:
+    """The content of a rule file; a link to a file is one, but nothing waits on a pipe. Raises RuleError for what cannot be read."""
+    data = read_regular(path, MAX_BYTES + 1) or read_regular(path.resolve(), MAX_BYTES + 1)
+    if data is None:
+        raise RuleError(f"{path}: is no regular file, or cannot be read", "a rules folder holds <area>/<rule-id>.toml files")
+    if len(data) > MAX_BYTES:
+        raise RuleError(f"{path}: larger than {MAX_BYTES >> 20} MiB")
+    return data
+
+
+def _rule_of(path: Path, data: bytes, area: str) -> Rule:
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
         rule = _rule(msgspec.convert(_dates_as_text(raw), _Table), area)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, OSError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise RuleError(f"{path}: {error}", "see `porter rules new` for the shape of a rule") from error
     except ValueError as error:
         raise RuleError(f"{path}: {error}", "see `porter rules new` for the shape of a rule") from error

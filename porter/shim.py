@@ -111,11 +111,12 @@ inline int wave_size(int device) {
 
 
 class Shim(msgspec.Struct, frozen=True):
-    """The header's text, how many names it holds, and the names it cannot hold with their places."""
+    """The header's text, how many names it holds, the names it cannot hold with their places, and files that were not read."""
 
     text: str
     names: int
     left: dict[str, tuple[str, ...]]
+    passed_over: tuple[str, ...] = ()
 
 
 class _Used(msgspec.Struct):
@@ -124,6 +125,7 @@ class _Used(msgspec.Struct):
     names: Counter[str]
     left: dict[str, list[str]]
     headers: list[str]
+    passed_over: list[str]
 
 
 def make(root: Path, rocm: str = "", version: str = "") -> Shim:
@@ -138,12 +140,12 @@ def make(root: Path, rocm: str = "", version: str = "") -> Shim:
     for name in by_hand:
         used.left.setdefault(name, []).append(f"{chosen.names[name.encode()].target.decode()} takes other arguments")
     left = {name: tuple(places) for name, places in sorted(used.left.items())}
-    return Shim(_text(kept, chosen, used, left, rocm, version), len(kept), left)
+    return Shim(_text(kept, chosen, used, left, rocm, version), len(kept), left, tuple(used.passed_over))
 
 
 def _used(root: Path, rocm: str) -> _Used:
-    used = _Used(Counter(), {}, [])
-    for path, data in cuda_sources(root):
+    used = _Used(Counter(), {}, [], [])
+    for path, data in cuda_sources(root, used.passed_over):
         options = Options(rocm=rocm, runtime_is_implicit=gets_runtime_unasked(path))
         done = convert(data, options, live_lines(guards_of(data, path)))
         used.names.update(done.converted)

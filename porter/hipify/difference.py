@@ -19,13 +19,23 @@ def diff(before: bytes, after: bytes, path: str, max_lines: int = 2000) -> str:
     if before == after:
         return ""
     old, new = before.splitlines(), after.splitlines()
-    out = [f"--- a/{path}", f"+++ b/{path}"]
+    out = [f"--- {quoted('a/' + path)}", f"+++ {quoted('b/' + path)}"]
     for hunk in _hunks(_changes(old, new)):
         out += _lines(hunk, old, new)
         if len(out) > max_lines:
             rest = len(out) - max_lines
             return "\n".join(out[:max_lines]) + f"\n... {rest} or more lines of the difference are not shown\n"
     return "\n".join(out) + "\n"
+
+
+def quoted(path: str) -> str:
+    """A file's name as git writes it into a patch: one with line ends or quotes in C's way, so that no name is a line of its own."""
+    if path.isprintable() and '"' not in path and "\\" not in path:
+        return path
+    plain = (
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b'"\\' else f"\\{byte:03o}" for byte in path.encode("utf-8", "surrogateescape")
+    )
+    return f'"{"".join(plain)}"'
 
 
 def _changes(old: list[bytes], new: list[bytes]) -> list[tuple[int, int, int, int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ import msgspec
 
 import porter
 from porter import bounded
+from porter.discover import MAX_DEPTH, read_below
 
 OUTPUT_LIMIT = 20_000  # bytes of messages that are read
 FILE_LIMIT = 16_000_000  # bytes; a longer file is not compared with others
@@ -79,22 +79,18 @@ def _scan(task: Task, scratch: Path) -> tuple[bytes, str]:
 def _hashes(root: Path, report: _Places) -> Iterator[tuple[str, str]]:
     """Content of the files with findings, so that a copy in another repository is known; links are not followed."""
     for path in sorted({place.path for place in report.findings}):
-        file = root / path
-        try:
-            handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        except (OSError, ValueError):
-            continue
-        with os.fdopen(handle, "rb") as stream:
-            about = os.fstat(stream.fileno())
-            if stat.S_ISREG(about.st_mode) and 0 < about.st_size <= FILE_LIMIT:
-                yield path, hashlib.sha256(stream.read(FILE_LIMIT)).hexdigest()
+        data = read_below(root, path, FILE_LIMIT + 1)
+        if data and len(data) <= FILE_LIMIT:
+            yield path, hashlib.sha256(data).hexdigest()
 
 
 def signature(root: Path, options: tuple[str, ...]) -> str:
     """A word that changes when a file of the tree does (name, size or time), or an option."""
     digest = hashlib.sha256(repr(options).encode())
+    top = len(root.parts)
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if name != ".git")
+        deep = len(Path(folder).parts) - top >= MAX_DEPTH  # what a scan leaves out; and a walk in Python is as deep as its stack
+        folders[:] = [] if deep else sorted(name for name in folders if name != ".git")
         for name in sorted(files):
             path = os.path.join(folder, name)  # noqa: PTH118 - a name may be no Unicode
             try:
@@ -102,6 +98,5 @@ def signature(root: Path, options: tuple[str, ...]) -> str:
             except OSError:
                 continue
             digest.update(os.fsencode(os.path.relpath(path, root)) + f"\0{about.st_size} {about.st_mtime_ns}\n".encode())
-    head = root / ".git" / "HEAD"
-    digest.update(head.read_bytes()[:200] if head.is_file() and not head.is_symlink() else b"")
+    digest.update(read_below(root, ".git/HEAD", 200) or b"")
     return digest.hexdigest()

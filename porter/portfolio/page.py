@@ -9,7 +9,7 @@ import msgspec
 from porter.model import Hours
 from porter.portfolio.merge import Portfolio
 from porter.render import charts, html
-from porter.render.neutral import encodable
+from porter.render.neutral import encodable, json_text
 
 SCHEMA = "porter.portfolio/1"
 SHOWN_NAMES = 12
@@ -34,7 +34,7 @@ def render(portfolio: Portfolio) -> str:
 def as_json(portfolio: Portfolio) -> str:
     """The portfolio as JSON text, indented by two; hours are rounded to a ten-thousandth."""
     out = {"schema": SCHEMA, "complete": portfolio.complete} | msgspec.to_builtins(portfolio)
-    return msgspec.json.format(msgspec.json.encode(_clean(out)), indent=2).decode() + "\n"
+    return json_text(msgspec.json.encode(_clean(out)))
 
 
 def _clean(value: Any) -> Any:

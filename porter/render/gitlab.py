@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from porter.model import Finding, Report, Severity
-from porter.render.neutral import encodable, one_line
+from porter.render.neutral import encodable, json_text, one_line
 
 SEVERITIES = {Severity.BLOCKER: "blocker", Severity.MAJOR: "major", Severity.MINOR: "minor", Severity.INFO: "info"}
 
@@ -15,7 +15,7 @@ SEVERITIES = {Severity.BLOCKER: "blocker", Severity.MAJOR: "major", Severity.MIN
 def render(report: Report) -> str:
     """The issues as a JSON list; insights are no issues."""
     issues = [_issue(finding) for finding in report.findings]
-    return msgspec.json.format(msgspec.json.encode(issues), indent=2).decode() + "\n"
+    return json_text(msgspec.json.encode(issues))
 
 
 def _issue(finding: Finding) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from porter.model import (
     Suppression,
     plain,
 )
-from porter.render.neutral import encodable
+from porter.render.neutral import encodable, json_text
 
 SCHEMA = "porter.report/1"
 
@@ -34,7 +34,7 @@ def render(report: Report) -> str:
         text = msgspec.json.encode(table)
     except UnicodeEncodeError:  # a name with bytes that are no text
         text = msgspec.json.encode(_clean(table))
-    return msgspec.json.format(text, indent=2).decode() + "\n"
+    return json_text(text)
 
 
 def as_dict(report: Report) -> dict[str, Any]:

@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import msgspec
+
 # C0 and C1 controls, line separators, bidirectional controls (CVE-2021-42574), zero-width characters, tags, lone surrogates.
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff\U000e0000-\U000e007f]"
 )
 _SHOWN = {"\t": "    "}
+# The same ones beyond ASCII, and DEL, as JSON has them in UTF-8: C1 controls and overrides act on a terminal that shows raw JSON.
+_IN_JSON = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xef\xbf[\xb9-\xbb\xbe\xbf]"
+    rb"|\xf3\xa0[\x80\x81][\x80-\xbf]"
+)
+_STARTS = (b"\x7f", b"\xc2", b"\xd8\x9c", b"\xe2\x80", b"\xe2\x81", b"\xef\xbb\xbf", b"\xef\xbf", b"\xf3\xa0")
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -34,6 +42,19 @@ def block(text: str) -> str:
     """The text with its line ends kept and every other control character shown as a symbol."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(_CONTROL.sub(_visible, line) for line in lines)
+
+
+def json_text(value: bytes) -> str:
+    """JSON indented by two, every control character in it escaped: the same value to a program, harmless to a terminal."""
+    data = msgspec.json.format(value, indent=2)
+    if not data.isascii() or b"\x7f" in data:
+        data = _IN_JSON.sub(_escaped, data) if any(start in data for start in _STARTS) else data
+    return data.decode() + "\n"
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    units = match.group().decode().encode("utf-16-be")
+    return b"".join(b"\\u%04x" % int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
 
 
 def shorten(text: str, limit: int) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from porter.model import Finding, Fix, Problem, Report, Rule, Severity
 from porter.render import numbers, summary
 from porter.render.markdown import text as as_markdown
-from porter.render.neutral import encodable, one_line, path_bytes
+from porter.render.neutral import encodable, json_text, one_line, path_bytes
 from porter.render.words import ACTIONS, CATEGORY_NAMES
 
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -31,7 +31,7 @@ def render(report: Report) -> str:
     """
     limit, code = MAX_RESULTS, True
     while True:
-        text = msgspec.json.format(msgspec.json.encode(as_dict(report, limit, code)), indent=2).decode() + "\n"
+        text = json_text(msgspec.json.encode(as_dict(report, limit, code)))
         if len(text) <= MAX_PACKED or limit < 2 or len(gzip.compress(text.encode(), 6)) <= MAX_PACKED:
             return text
         limit, code = (limit, False) if code else (min(limit, len(report.findings) + len(report.suppressed)) // 2, False)

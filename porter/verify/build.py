@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 import shlex
@@ -138,8 +137,3 @@ def flags(texts: Iterable[str], unit: str, tree: SourceTree) -> tuple[str, ...]:
     sure = {name: value.pop() for name, value in values.items() if len(value) == 1}
     reach = [tree.files[path] for path in tree.reach(unit)] if sure else []
     return tuple(f"{name}{value}" for name, value in sorted(sure.items()) if any(name.encode() in text for text in reach))
-
-
-def dumps(value: Any) -> str:
-    """JSON for people."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from porter.render.neutral import one_line
+from porter.render.neutral import encodable, json_text, one_line
 from porter.verify.values import RUNG_WORDS, RUNGS, CompilerError, Verification
 
 SCHEMA = "porter.verify/1"
@@ -35,8 +35,9 @@ def as_json(done: Verification) -> str:
             for e in done.errors
         ],
         "notes": list(done.notes),
+        "problems": [{"path": encodable(problem.path), "what": problem.what} for problem in done.problems],
     }  # fmt: skip
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return json_text(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _rungs(done: Verification) -> dict[str, dict[str, int]]:
@@ -50,6 +51,7 @@ def as_text(done: Verification) -> str:
     lines = [f"{one_line(done.root)}: what compilers say of the translation for ROCm {done.rocm or 'newest'}", ""]
     lines += [f"  {target}: {words}" for target, words in done.compilers.items()]
     lines += [f"  note: {one_line(note)}" for note in done.notes]
+    lines += [f"  problem: {one_line(problem.path)}: {one_line(problem.what)}" for problem in done.problems[:MOST_FILES]]
     counts = _rungs(done)
     lines += ["", f"{'rung':13}" + "".join(f"{target:>9}" for target in done.targets) + "  meaning"]
     for rung in reversed(RUNGS):

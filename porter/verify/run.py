@@ -60,7 +60,6 @@ def verify(
         tree = SourceTree(sources.after)
         runs = _compile_all(request, chosen, sources, tree, Path(scratch), progress)
         notes += ["files that read others with #embed: no message is shown"] if sources.embeds else []
-        notes += ["the sources have more bytes than porter copies; the rest was left out"] if sources.cut else []
         if headers and headers.version and not request.rocm:
             notes.append(f"translated for ROCm {rocm}, whose HIP {headers.version} the headers are of")
     predictor = Predictor(findings(rocm), sources.before)
@@ -68,7 +67,7 @@ def verify(
     return Verification(
         request.root.resolve().name, request.targets, rocm,
         {target: _words(chosen.get(target)) for target in request.targets},
-        tuple(_files(request, runs, sources, tree)), tuple(errors), tuple(notes),
+        tuple(_files(request, runs, sources, tree)), tuple(errors), tuple(notes), tuple(sorted(sources.problems)),
     )  # fmt: skip
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from porter.discover import read_regular
+from porter.discover import MAX_DEPTH, read_below
 from porter.hipify import Options, convert, gets_runtime_unasked, lexer
 from porter.hipify.difference import line_map
 from porter.hipify.live import live_lines
 from porter.kinds import kind_of
+from porter.model import Problem
 from porter.parse.guards import guards_of
 from porter.source_tree import SourceTree
 
@@ -28,13 +29,16 @@ _EMBED = re.compile(rb"(?:#|%:)\s*embed\b")
 
 
 class Sources(msgspec.Struct):
-    """Texts by path: as they are, and as translated; names left by the translation; files that read others with #embed."""
+    """Texts by path: as they are, and as translated; names left by the translation; files that read others with #embed.
+
+    ``problems`` name the sources that no compiler gets to see.
+    """
 
     before: dict[str, bytes]
     after: dict[str, bytes]
     left: dict[str, int]
     embeds: bool = False
-    cut: bool = False
+    problems: list[Problem] = []
 
     def lines(self, path: str) -> list[int]:
         """The CUDA line of every line of the translation, both from 1; index 0 is not used."""
@@ -49,7 +53,7 @@ class _Texts(Mapping[str, bytes]):
         self._paths = dict.fromkeys(paths)
 
     def __getitem__(self, path: str) -> bytes:
-        return read_regular(self._root / path, MAX_BYTES) or b""
+        return read_below(self._root, path, MAX_BYTES) or b""
 
     def __contains__(self, path: object) -> bool:
         return path in self._paths
@@ -68,16 +72,22 @@ def gather(root: Path, rocm: str, translate: bool = True, only: str = "") -> Sou
     """
     found = Sources({}, {}, {})
     total = 0
-    paths = _paths(root)
+    paths = _paths(root, found.problems)
     if only:
         paths = list(SourceTree(_Texts(root, paths)).reach(only)) if only in paths else []
     for path in paths:
-        data = read_regular(root / path, MAX_BYTES)
-        if data is None or b"\0" in data[:4096]:
+        data = read_below(root, path, MAX_BYTES + 1)
+        if data is None or len(data) > MAX_BYTES:
+            what = "cannot be read" if data is None else f"larger than {MAX_BYTES >> 20} MiB"
+            found.problems.append(Problem("verify", path, 0, f"{what}; not given to a compiler"))
+            continue
+        if b"\0" in data[:4096]:
             continue
         total += len(data)
         if total > MAX_TOTAL:
-            found.cut = True
+            found.problems.append(
+                Problem("verify", path, 0, f"the sources have more than {MAX_TOTAL >> 20} MiB; this file and those after it are left out")
+            )
             break
         found.before[path] = found.after[path] = data
         found.embeds = found.embeds or (b"embed" in data.replace(b"\\\n", b"").replace(b"\\\r\n", b"") and _embeds(data))
@@ -94,14 +104,26 @@ def _embeds(data: bytes) -> bool:
     return _EMBED.search(lexer.mask(data.replace(b"\\\r\n", b"").replace(b"\\\n", b""))) is not None
 
 
-def _paths(root: Path) -> list[str]:
+def _paths(root: Path, problems: list[Problem]) -> list[str]:
     out: list[str] = []
-    for folder, below, names in os.walk(root, followlinks=False):
-        below[:] = sorted(name for name in below if name not in (".git", ".svn", ".hg"))
+
+    def unread(error: OSError) -> None:
+        problems.append(Problem("verify", str(error.filename), 0, f"folder cannot be read: {error.strerror}"))
+
+    for folder, below, names in os.walk(root, onerror=unread, followlinks=False):
         here = Path(folder)
+        below[:] = sorted(name for name in below if name not in (".git", ".svn", ".hg"))
+        if below and len(here.relative_to(root).parts) >= MAX_DEPTH:
+            problems.append(Problem("verify", here.relative_to(root).as_posix(), 0, f"more than {MAX_DEPTH} levels deep; left out"))
+            below[:] = []
         for name in sorted(names):
-            if os.path.splitext(name)[1].lower() in TEXTS and name.isprintable():  # noqa: PTH122 - a name, not a path
-                out.append((here / name).relative_to(root).as_posix())
+            path = (here / name).relative_to(root).as_posix()
+            if os.path.splitext(name)[1].lower() not in TEXTS or (here / name).is_symlink():  # noqa: PTH122 - a name, not a path
+                continue
+            if path.isprintable():
+                out.append(path)
+            else:  # compilers' messages could not be read apart
+                problems.append(Problem("verify", path, 0, "a name that cannot be shown; not given to a compiler"))
     return out
 
 

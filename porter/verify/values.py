@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from porter.model import Problem
+
 RUNGS = ("seen", "converted", "parses", "type-checks", "compiles", "links")
 RUNG_WORDS = {
     "seen": "read; names are left that have no translation",
@@ -58,6 +60,7 @@ class Verification(msgspec.Struct, frozen=True):
     files: tuple[FileResult, ...]
     errors: tuple[CompilerError, ...]
     notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()  # sources that no compiler saw
 
     @property
     def predicted(self) -> int:
