@@ -65,8 +65,12 @@ def _repository(source: Path, number: int, words: list[str]) -> Repository:
         raise ConfigError(f"{source}:{number}: {path}: porter fetches nothing", "clone it first, and name the folder")
     if unknown := sorted(set(options) - {"name", "value"}):
         raise ConfigError(f"{source}:{number}: {unknown[0]}: unknown; a path, name=, value=", "quote a path with spaces")
-    folder = (source.parent / path).resolve()
-    if not folder.is_dir():
+    try:
+        folder = (source.parent / path).resolve()
+        is_folder = folder.is_dir()
+    except (OSError, ValueError, RuntimeError):  # a name that no system has, links in a circle
+        is_folder = False
+    if not is_folder:
         raise ConfigError(f"{source}:{number}: {path}: no such folder")
     return Repository(options.get("name") or folder.name or "root", str(folder), _value(source, number, options.get("value")))
 
