@@ -22,6 +22,7 @@ from porter.parse.word_index import index_of
 from porter.rules import RuleSet
 from porter.size.repository import served_by
 from porter.size.served import Served
+from porter.tested import runner
 
 SURVEYED = frozenset({"cuda", "cxx", "cmake", "make", "python", "bazel"})
 MAX_LINE = 1_000_000  # bytes; no parser of ours is made for longer lines
@@ -59,6 +60,7 @@ class Examined(msgspec.Struct, frozen=True):
     context: dict[int, str] = {}
     digest: bytes = b""  # of the bytes that were read
     alone: bool = False  # whether no other file had a say
+    tests: str = ""  # what runs compiled tests: ctest, make test
 
 
 class Auditor:
@@ -202,7 +204,7 @@ class Auditor:
             {} if source.kind == "binary" else excerpts.snippets(source.data, hits),
             tuple(dict.fromkeys([*parsed.problems, *problems, *more])), hipified, self._kernels(parsed, hits),
             amd_signs=excerpts.amd_signs(parsed), served=served_by(source, parsed.facts), ignores=ignore_marks.read(parsed),
-            context={} if source.kind == "binary" else excerpts.context(source.data, hits), alone=alone,
+            context={} if source.kind == "binary" else excerpts.context(source.data, hits), alone=alone, tests=runner(parsed.facts),
         )  # fmt: skip
 
     def _cxx_matters(self, source: SourceFile) -> bool:

@@ -24,7 +24,7 @@ def is_own(one: Examined, config: Config) -> bool:
 
 def records(own: list[Examined]) -> tuple[FileRecord, ...]:
     """One record a scanned file."""
-    return tuple(FileRecord(o.path, o.kind, o.lines, o.hipify, o.coverage, o.context) for o in own)
+    return tuple(FileRecord(o.path, o.kind, o.lines, o.hipify, o.coverage, o.context, o.tests) for o in own)
 
 
 def problems(found: Discovery, surveys: list[Surveyed], examined: list[Examined], others: Iterable[Problem] = ()) -> tuple[Problem, ...]:

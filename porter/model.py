@@ -207,6 +207,7 @@ class FileRecord(msgspec.Struct, frozen=True):
     hipify: HipifyCount | None = None
     coverage: float = 1.0
     context: dict[int, str] = {}
+    tests: str = ""  # what runs compiled tests, by this file: ctest, make test
 
 
 class Kernel(msgspec.Struct, frozen=True):

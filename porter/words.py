@@ -105,6 +105,7 @@ FACT_KINDS = {
     "apt_package": "system package that apt, dnf, yum, apk or zypper installs",
     "cmake_package": "package of find_package; also meson dependency()",
     "cmake_command": "CMake command of interest, lower case: cuda_add_library, enable_language:CUDA, project:CUDA",
+    "test_runner": "what runs compiled tests: ctest where CMake registers them, 'make test' or 'make check' by the top Makefile",
     "cmake_target": "imported target: CUDA::cublas",
     "cmake_var": "CMake variable that is set or read: CMAKE_CUDA_ARCHITECTURES",
     "build_symbol": "name in Bazel, Make, Meson or setup.py: cuda_library, @local_config_cuda, NVCC, CUDAExtension",

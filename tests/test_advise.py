@@ -62,7 +62,8 @@ def test_one_strategy_is_recommended_with_a_reason_from_the_data(tmp_path: Path)
 def test_the_runbook_has_commands_for_this_repository_and_names_what_it_settles() -> None:
     report = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/vllm-service", Config(jobs=0))
     steps = {step.id: step for step in report.runbook}
-    assert list(steps)[:2] == ["baseline", "image"] and {"gpus", "collectives", "serving", "parallel", "cost"} <= set(steps)
+    assert list(steps)[:3] == ["baseline", "baseline-serving", "image"]
+    assert {"gpus", "collectives", "serving", "parallel", "cost"} <= set(steps) and "launches" not in steps
     assert "rocm/vllm:rocm7" in " ".join(steps["image"].commands) and steps["image"].sources[0].checked
     assert "torch.version.hip" in " ".join(steps["wheels"].commands) and "-g 8" in " ".join(steps["collectives"].commands)
     settled = {group for step in report.runbook for group in step.settles}
@@ -77,7 +78,8 @@ def test_the_runbook_has_commands_for_this_repository_and_names_what_it_settles(
 
 
 def test_the_baseline_is_tested_where_it_was_built_and_the_port_where_that_was(tmp_path: Path) -> None:
-    files = {"k_DOT_cu": MASK, "tests__t_DOT_cu": MASK, "CMakeLists_DOT_txt": "project(k LANGUAGES CUDA)\nadd_executable(k k.cu)\n"}
+    cmake = "project(k LANGUAGES CUDA)\nadd_executable(k k.cu)\nenable_testing()\nadd_test(NAME t COMMAND k)\n"
+    files = {"k_DOT_cu": MASK, "tests__t_DOT_cu": MASK, "CMakeLists_DOT_txt": cmake}
     steps = {step.id: step.commands for step in scanned(tmp_path, **files).runbook}
     assert "ctest --test-dir build --output-on-failure" in steps["baseline"]
     assert "ctest --test-dir build-amd --output-on-failure" in steps["tests"] and "cmake --build build-amd --parallel" in steps["build"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from porter import estimate
+from porter import estimate, rules
 from porter.config import Config
 from porter.estimate import hand_lines, simulate
 from porter.examine import Examined
@@ -15,6 +15,7 @@ from porter.model import (
     Action,
     Confidence,
     Effort,
+    EffortLine,
     Finding,
     HipifyCount,
     Hours,
@@ -176,3 +177,29 @@ def test_quantiles_are_ordered_seeded_and_inside_the_sum_of_extremes() -> None:
 def test_many_lines_are_as_wide_as_few_of_the_same_sum() -> None:
     many = simulate.quantiles({str(i): Hours(1, 2, 6) for i in range(500)}, 1)
     assert 500 < many.p10 < many.p50 < many.p90 < 3000
+
+
+def test_what_calls_a_library_is_charged_once() -> None:
+    """A limited first fix holds writing the calling code again; its files and places were charged on top."""
+    ruleset = RuleSet({"dear": rule("dear", Effort(Hours(100, 400, 900), Hours(1, 2, 4), Hours(1, 2, 4), 1.0), "cuda-only-library")}, "v")
+    calls = [msgspec.structs.replace(finding("cheap", "a.cu", n), rule="dear", group="dear") for n in range(1, 30)]
+    lines = [x for x in estimate.estimate(calls, [cuda("a.cu", lines=60)], ruleset, Config())[0].lines if x.rule == "dear"]
+    assert [x.hours.likely for x in lines] == pytest.approx([8 + 60 * 10 / 60]) and "60 lines that call it again" in lines[0].arithmetic
+    one = estimate.estimate(calls[:1], [cuda("a.cu", lines=60)], ruleset, Config())[0]
+    assert one.hours.p90 <= estimate.estimate(calls, [cuda("a.cu", lines=60)], ruleset, Config())[0].hours.p90
+
+
+def test_dashboards_and_servers_do_not_shrink_with_sources_that_have_nothing_to_do_with_them() -> None:
+    """The exporter's own words say that dashboards are most of its work, and a service of 60 lines was charged minutes."""
+    shipped = rules.load()
+
+    def line(rule_id: str, own: list[Examined]) -> EffortLine:
+        found = msgspec.structs.replace(finding("cheap", "compose.yaml", 1), rule=rule_id, group=rule_id)
+        return next(x for x in estimate.estimate([found], own, shipped, Config())[0].lines if x.rule == rule_id)
+
+    compose = Examined("compose.yaml", "yaml", Origin.OWN, 40)
+    for own in ([compose, Examined("a.py", "python", Origin.OWN, 60)], [compose, cuda("a.cu", lines=60)]):
+        assert line("dcgm-exporter-image", own).once.likely == pytest.approx(shipped.rules["dcgm-exporter-image"].effort.once.likely)
+    service, program = line("cuda-base-image", [compose]), line("cuda-base-image", [compose, cuda("a.cu", lines=60)])
+    assert service.once.likely == pytest.approx(2.0) and "small" not in service.arithmetic
+    assert program.once.likely < 0.5 and "a small project" in program.arithmetic

@@ -10,4 +10,5 @@ from porter.model import Report
 
 def advised(report: Report) -> Report:
     """The report with its strategies and its runbook; nothing else changes."""
-    return msgspec.structs.replace(report, strategies=strategies.strategies(report), runbook=runbook.steps(report))
+    chosen = msgspec.structs.replace(report, strategies=strategies.strategies(report))  # the runbook's commands follow from the way
+    return msgspec.structs.replace(chosen, runbook=runbook.steps(chosen))

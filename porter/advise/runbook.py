@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import msgspec
 
+from porter import tested
 from porter.advise import software
 from porter.advise.traits import Traits, traits
 from porter.errors import RuleError
@@ -14,8 +16,10 @@ from porter.model import Report, RunbookStep
 
 GPUS = 8  # of one server
 AMD_BUILD = "build-amd"  # the baseline has a build folder of its own
-GPU_OF = {"gfx90a": "MI250X", "gfx942": "MI300X", "gfx950": "MI355X"}
-NO_TESTS = "# no test files were found: run the program on fixed inputs, keep its outputs, and compare them with those of the baseline"
+GPUS_OF = {"gfx90a": ("MI250X",), "gfx942": ("MI300X", "MI325X"), "gfx950": ("MI350X", "MI355X"), "gfx1250": ("MI455X",)}
+NO_TESTS = "# no tests were found: run the program on fixed inputs and keep its outputs"
+NO_RUNNER = "# test files were found, and nothing that runs them: run them as the project does and keep their results"
+COMPARE = ", then compare them with those of the baseline"
 
 
 class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,9 +32,11 @@ class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expect: str
     commands: tuple[str, ...] = ()
     python_commands: tuple[str, ...] = ()
+    way_commands: dict[str, tuple[str, ...]] = {}  # come first where this strategy is recommended
     test_commands: bool = False
     build_commands: bool = False
     traits: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     needs_findings: bool = False
     categories: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
@@ -63,7 +69,8 @@ def steps(report: Report) -> tuple[RunbookStep, ...]:
 
 
 def _shown(step: _Step, seen: Traits) -> bool:
-    return not step.traits or seen.has(*step.traits) or ("cuda" in step.traits and seen.has_cuda)
+    words = seen.words | ({"cuda"} if seen.has_cuda else frozenset())
+    return (not step.traits or not words.isdisjoint(step.traits)) and words.isdisjoint(step.without)
 
 
 def _made(step: _Step, report: Report, seen: Traits) -> RunbookStep:
@@ -72,13 +79,15 @@ def _made(step: _Step, report: Report, seen: Traits) -> RunbookStep:
     words = _words(report, seen) | (pinned.fields if pinned else {})
     optional = ("test", "size")  # commands that need what this repository may not have
     commands = list(pinned.commands) if pinned else []
-    commands += [one.format_map(words) for one in step.commands if all(words[name] or f"{{{name}}}" not in one for name in optional)]
+    way = next((way.id for way in report.strategies if way.recommended), "")
+    asked = (*step.way_commands.get(way, ()), *step.commands)
+    commands += [one.format_map(words) for one in asked if all(words[name] or f"{{{name}}}" not in one for name in optional)]
     if step.python_commands and seen.kinds & {"python", "notebook", "requirements"}:
         commands += step.python_commands
     if step.build_commands:
         commands += _builds(report, seen)
     if step.test_commands:
-        commands += _tests(seen, "build" if step.phase == "baseline" else AMD_BUILD) or [NO_TESTS]
+        commands += _tests(seen, "build" if step.phase == "baseline" else AMD_BUILD) or [_untested(seen, step.phase)]
     return RunbookStep(
         id=step.id, phase=step.phase, title=step.title, why=f"{step.why} {pinned.sentence}." if pinned and pinned.sentence else step.why,
         commands=tuple(commands), expect=step.expect.format_map(words), settles=tuple(sorted({f.group for f in settled})),
@@ -95,19 +104,29 @@ def _pinned(step: str, report: Report, seen: Traits) -> software.Software | None
 
 def _words(report: Report, seen: Traits) -> dict[str, str]:
     """What the commands are filled with; nothing that the scanned repository chose reaches a command."""
-    target = report.targets[0]
     tests = _tests(seen)
+    gpus = [gpu for target in report.targets for gpu in GPUS_OF.get(target, (target,))]
     return {
-        "target": target, "targets": ",".join(report.targets), "root": ".", "gpus": str(GPUS),
-        "gpu": GPU_OF.get(target, target), "test": tests[0] if tests else "", "size": _size(report),
+        "targets": ",".join(report.targets), "one_target": _either(report.targets), "one_gpu": _either(gpus), "rocm": report.rocm,
+        "root": ".", "gpus": str(GPUS), "test": tests[0] if tests else "", "size": _size(report, seen),
     }  # fmt: skip
 
 
-def _size(report: Report) -> str:
+def _either(names: Sequence[str]) -> str:
+    """Names for a sentence: a, b or c."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _untested(seen: Traits, phase: str) -> str:
+    """What stands in place of a command where nothing runs tests."""
+    return (NO_RUNNER if seen.has_tests else NO_TESTS) + (COMPARE if phase != "baseline" else "")
+
+
+def _size(report: Report, seen: Traits) -> str:
     """What porter size can be asked: the repository, the configuration of the model that is served, or nothing."""
-    if report.sizing is None:
-        return ""
-    return "." if report.sizing.models else '"$MODEL_CONFIG_JSON"'
+    if report.sizing is not None and report.sizing.models:
+        return "."
+    return '"$MODEL_CONFIG_JSON"' if report.sizing is not None or seen.has("vllm", "sglang") else ""
 
 
 def _builds(report: Report, seen: Traits) -> list[str]:
@@ -131,11 +150,6 @@ def _builds(report: Report, seen: Traits) -> list[str]:
 
 
 def _tests(seen: Traits, folder: str = AMD_BUILD) -> list[str]:
-    """How this repository is tested, by what it has; ``folder`` is the one that CMake built in."""
-    if seen.python_tests:
-        return ["python -m pytest -x -q"]
-    if seen.has_tests and "cmake" in seen.kinds:
-        return [f"ctest --test-dir {folder} --output-on-failure"]
-    if seen.has_tests and "make" in seen.kinds:
-        return ["make test"]
-    return []
+    """How this repository is tested, by what it has, compiled tests first; ``folder`` is the one that CMake built in."""
+    compiled = f"ctest --test-dir {folder} --output-on-failure" if seen.test_runner == tested.CTEST else seen.test_runner
+    return [command for command in (compiled, "python -m pytest -x -q" if seen.python_tests else "") if command]

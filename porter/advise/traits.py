@@ -6,21 +6,28 @@ import fnmatch
 
 import msgspec
 
+from porter import tested
 from porter.model import Action, Report, Severity
 
 MATRIX_FEATURES = frozenset({"tensor cores", "asynchronous copies", "clusters"})
 REPLACED = ("replacement-with-changes", "no-equivalent")
 DAYS = 16.0  # likely hours from which replacing a library is a way to port of its own
 BUILDS = frozenset({"cmake", "make", "bazel", "meson"})
-TESTED_KINDS = frozenset({"python", "cuda", "cxx"})
 WORDS = {  # trait -> globs on the ids of rules that hit, in findings and insights
     "torch": ("torch", "torch-*", "pytorch-*", "ngc-pytorch-image"),
-    "vllm": ("vllm*", "amd-vllm-image", "tensorrt-llm*", "trtllm-*", "nim-image", "triton-server-image"),
+    "vllm": ("vllm*", "amd-vllm-image", "tensorrt-llm*", "trtllm-*", "nim-image"),
+    "tritonserver": ("triton-server-image", "triton-tensorrt-model", "triton-server-*"),
+    "jax": ("jax*", "ngc-jax-image"),
+    "tensorflow": ("tensorflow*", "ngc-tensorflow-image", "nvidia-tensorflow"),
     "sglang": ("sglang*",),
     "collectives": ("nccl", "nccl-*", "horovod", "deepspeed", "megatron-core"),
-    "triton": ("triton-*",),
+    "triton": (
+        "triton-autotune-*", "triton-cta-cluster", "triton-dot-*", "triton-fp8-*", "triton-gluon-*", "triton-inline-ptx", "triton-language",
+        "triton-launch-pdl", "triton-libdevice-*", "triton-maxnreg", "triton-num-warps-*", "triton-ptx-of-kernel", "triton-stages-*",
+        "triton-tma-*", "triton-warp*",
+    ),
     "fp8": ("fp8-*", "*fp8*", "nvfp4*", "modelopt*"),
-}
+}  # fmt: skip
 
 
 class Traits(msgspec.Struct, frozen=True):
@@ -30,6 +37,7 @@ class Traits(msgspec.Struct, frozen=True):
     is_package: bool  # a Python package with CUDA sources of its own, made by the setup.py of its root
     is_extension: bool  # PyTorch compiles and translates: a setup.py anywhere, and a CUDAExtension or nothing else seen to compile CUDA
     has_tests: bool
+    test_runner: str  # of compiled tests: ctest, make test; empty where nothing was seen that runs them
     python_tests: bool
     kinds: frozenset[str]
     rules: frozenset[str]
@@ -49,14 +57,16 @@ def traits(report: Report) -> Traits:
     kinds = frozenset(record.kind for record in report.files)
     rules = frozenset(finding.rule for finding in (*report.findings, *report.insights))
     names = {name for record in report.files if record.hipify is not None for name in record.hipify.names}
-    tests = [r for r in report.files if r.kind in TESTED_KINDS and any("test" in part.lower() for part in r.path.split("/"))]
+    tests = [record for record in report.files if tested.is_test(record.path, record.kind)]
+    runners = {record.tests for record in report.files if record.tests}
     setups = {record.path for record in report.files if record.path.rsplit("/", 1)[-1] == "setup.py"} if "cuda" in kinds else set()
     matrix = [kernel for kernel in report.kernels if MATRIX_FEATURES & set(kernel.features)]
     return Traits(
         has_cuda=any(record.kind == "cuda" for record in report.files),
         is_package="setup.py" in setups,
         is_extension=bool(setups) and ("torch-cuda-extension" in rules or not _other_build(report)),
-        has_tests=bool(tests),
+        has_tests=bool(tests or runners),
+        test_runner=tested.CTEST if tested.CTEST in runners else min(runners, default=""),
         python_tests=any(record.kind == "python" for record in tests),
         kinds=kinds,
         rules=rules,

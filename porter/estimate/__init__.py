@@ -26,7 +26,7 @@ def estimate(
     A project that is ``ported`` has no project lines: it builds for AMD already.
     """
     sizes = {one.path: one.lines for one in own if one.kind in CODE_KINDS}
-    share = numbers().share(project.code_lines(own))
+    share = project.size(own)
     fixing = groups.fixing(findings, sizes, ruleset, share, {} if ported else project.shared(own, share))
     lines = list(fixing.lines)
     lines += [] if ported else project.lines(findings, own, share, _sum(line.hours for line in lines), fixing.paid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from porter import tested
 from porter.estimate import features
 from porter.examine import Examined
 from porter.model import Confidence, Finding, Quantiles
@@ -11,7 +12,6 @@ from porter.rules import RuleSet
 
 LETTERS = "ABCD"
 FAR = 4.0  # scores above so many times the corpus's highest knot are far from what the back-test saw
-TEST_KINDS = frozenset({"python", "cuda", "cxx", "notebook"})
 
 
 def grade(own: Sequence[Examined], findings: Sequence[Finding], ruleset: RuleSet, hours: Quantiles) -> tuple[str, tuple[str, ...]]:
@@ -51,7 +51,7 @@ def _unread(own: Sequence[Examined]) -> list[str]:
 
 
 def _untested(own: Sequence[Examined]) -> list[str]:
-    if any("test" in part.lower() for one in own if one.kind in TEST_KINDS for part in one.path.split("/")):
+    if any(one.tests or tested.is_test(one.path, one.kind) for one in own):
         return []
     return ["no test files were found, so right results must first be defined"]
 

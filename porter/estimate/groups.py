@@ -34,6 +34,7 @@ class _Group(msgspec.Struct):
     a_file: dict[str, int]
     once: Hours
     whole: float = 1.0  # the part of the first fix that it pays
+    within: bool = False  # its files and places are in the first fix already
     notes: tuple[str, ...] = ()
 
 
@@ -42,7 +43,8 @@ def fixing(
 ) -> Fixing:
     """The cost of the findings, its lines in the order of rule and group.
 
-    ``sizes`` are lines of the code files, ``share`` the project's size, 0 to 1; ``beside`` are hours of project lines by their pattern.
+    ``sizes`` are lines of the code files, ``share`` the size of the project's CUDA sources, 0 to 1; ``beside`` are hours of project
+    lines by their pattern.
     """
     numbers = project()
     grouped = _by_group(findings)
@@ -63,7 +65,7 @@ def _by_group(findings: Iterable[Finding]) -> dict[Key, list[Finding]]:
 
 def _group(rule: Rule, name: str, members: Sequence[Finding], share: float, sizes: dict[str, int]) -> _Group:
     group = _Group(rule, name, len(members), dict(Counter(finding.path for finding in members)), rule.effort.once)
-    if rule.category in project().scaled and share < 1.0 and rule.effort.once.worst:
+    if share < 1.0 and rule.effort.once.worst and project().shrinks(rule.id, rule.category):
         group.once = rule.effort.once.times(share)
         group.notes = (f"{percent(share)} of {duration(rule.effort.once.likely)}: a small project",)
     if rule.category == LIBRARY:
@@ -72,13 +74,14 @@ def _group(rule: Rule, name: str, members: Sequence[Finding], share: float, size
 
 
 def _limit(group: _Group, lines: int) -> None:
-    """A library costs no more than learning its replacement and writing the code that calls it again."""
+    """A library costs no more than learning its replacement and writing the code that calls it again, files and places included."""
     numbers = project()
     library = numbers.redesigned if group.rule.action is Action.REDESIGN else numbers.replaced
     most = library.known + numbers.rewrite.times(lines) if lines else library.named
     less = _least(group.once, most)
     if less.likely < group.once.likely:
-        why = "what calls it is small" if lines else "nothing of the own code calls it"
+        group.within = lines > 0
+        why = f"to learn what replaces it and write the {lines:,} lines that call it again" if lines else "nothing of the own code calls it"
         group.notes += (f"of {duration(group.once.likely)}: {why}",)
     group.once = less
 
@@ -114,7 +117,7 @@ def _file_parts(groups: dict[Key, _Group]) -> dict[str, dict[Key, Hours]]:
     for key, group in groups.items():
         effort = group.rule.effort
         for path, count in group.a_file.items():
-            parts[path][key] = effort.file + effort.each.times(hits(count, effort.learning))
+            parts[path][key] = Hours() if group.within else effort.file + effort.each.times(hits(count, effort.learning))
     return parts
 
 
@@ -169,6 +172,8 @@ def _arithmetic(group: _Group, effort: Effort) -> str:
     if effort.once.likely:
         notes = f" ({'; '.join(group.notes)})" if group.notes else ""
         parts.append(f"{duration(group.once.likely * group.whole)} once{notes}")
+    if group.within:
+        return parts[0]
     if effort.file.likely:
         parts.append(f"{len(group.a_file)} × {duration(effort.file.likely)} a file")
     if effort.each.likely:

@@ -65,6 +65,7 @@ class Project(msgspec.Struct, frozen=True):
 
     size: Size
     scaled: frozenset[str]
+    whole: frozenset[str]
     sharing: Sharing
     rewrite: Hours
     replaced: Library
@@ -78,6 +79,10 @@ class Project(msgspec.Struct, frozen=True):
     def family(self, rule: str, category: str) -> str:
         """The decision that settles findings of a rule: its pattern, or the rule itself."""
         return self.pattern_of.get(rule) or self.pattern_of_category.get(category) or rule
+
+    def shrinks(self, rule: str, category: str) -> bool:
+        """Whether the first fix of a rule is smaller in a small CUDA project: setting up how it is built, run and watched."""
+        return category in self.scaled and rule not in self.whole
 
     def share(self, lines: int) -> float:
         """The part of a whole project's hours that one of so many lines of code pays, 0 to 1."""
@@ -110,6 +115,7 @@ def project() -> Project:
         work = parse_duration(raw["size"].pop("work"))
         return Project(
             size=msgspec.convert(raw["size"], Size), work=work, scaled=frozenset(raw["scaled"]["categories"]),
+            whole=frozenset(raw["scaled"]["except"]),
             sharing=msgspec.convert(raw["sharing"], Sharing), rewrite=_hours(raw["rewrite"]["hours"]),
             replaced=_library(raw["library"]["replaced"]), redesigned=_library(raw["library"]["redesigned"]),
             lines={key: _line(value) for key, value in raw["line"].items()},

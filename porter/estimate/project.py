@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from porter import tested
 from porter.estimate.groups import hits
 from porter.estimate.parameters import ProjectLine, project
 from porter.estimate.words import duration, percent
 from porter.examine import Examined
 from porter.model import EffortLine, Finding, Hours, Severity
 
-CODE_KINDS = frozenset({"cuda", "cxx", "python", "cython", "notebook"})
 BUILD_KINDS = ("bazel", "cmake", "meson", "make")  # the dearest first; a project is charged for one
 CI_FILES = (".github/workflows/", ".gitlab-ci", ".circleci/", ".buildkite/", "Jenkinsfile", "azure-pipelines", ".travis.yml")
 PACKAGES = ("setup.py", "pyproject.toml")
-TESTED_KINDS = frozenset({"python", "cuda", "cxx", "notebook"})
 
 
-def code_lines(own: Sequence[Examined]) -> int:
-    """The measure of a project's size: lines of own CUDA sources, or of all own code where there are none."""
-    cuda = sum(one.lines for one in own if one.kind == "cuda")
-    return cuda or sum(one.lines for one in own if one.kind in CODE_KINDS)
+def size(own: Sequence[Examined]) -> float:
+    """How large the CUDA sources are, 0 to 1, against a whole project; 1 where there are none, since then nothing shrinks with them."""
+    lines = sum(one.lines for one in own if one.kind == "cuda")
+    return project().share(lines) if lines else 1.0
 
 
 def shared(own: Sequence[Examined], share: float) -> dict[str, Hours]:
@@ -139,7 +138,7 @@ class _Lines:
 def _right(made: _Lines, own: Sequence[Examined], cuda: Sequence[Examined]) -> None:
     """Tests that are there, or checks that must be written."""
     kernels = sum(len(one.kernels) for one in cuda)
-    if any("test" in part.lower() for one in own if one.kind in TESTED_KINDS for part in one.path.split("/")):
+    if any(one.tests or tested.is_test(one.path, one.kind) for one in own):
         made.whole("tests")
     elif kernels:
         made.things("harness", kernels, "kernel")

@@ -27,6 +27,7 @@ _FLAG_COMMANDS = names(
 )
 _KEYWORDS = names("PUBLIC PRIVATE INTERFACE LINK_PUBLIC LINK_PRIVATE general optimized debug LINK_INTERFACE_LIBRARIES")
 _FETCH = frozenset(("fetchcontent_declare", "externalproject_add", "cpmaddpackage", "cpmfindpackage"))
+_TESTS = frozenset(("add_test", "gtest_discover_tests", "gtest_add_tests", "catch_discover_tests", "doctest_discover_tests"))
 _QUIET = names("message if elseif else endif function macro endfunction endmacro foreach endforeach return")
 
 
@@ -94,6 +95,8 @@ def _read(sheet: Sheet, command: Command, live: Live) -> None:
         _find_library(sheet, command, live)
     elif name == "target_link_libraries" or name == "link_libraries":
         _libraries(sheet, command, live)
+    elif name in _TESTS:
+        sheet.add("test_runner", "ctest", command.start, command.end, live)
     elif _FIND_CUDA.match(name):
         sheet.add("cmake_command", name, command.start, command.end, live)
     elif name == "include" and command.arguments and "cuda" in command.arguments[0].text.lower():

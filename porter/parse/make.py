@@ -15,6 +15,7 @@ _ASSIGN = re.compile(r"\s*(?:export\s+|override\s+)*([A-Za-z_][\w.-]*)\s*(?::::|
 _TEST = re.compile(r"\s*(else\s+)?(ifeq|ifneq|ifdef|ifndef|else|endif)\b(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]")
 _OF_INTEREST = re.compile(r"\w*(?:CUDA|NVCC|NCCL|CUDNN|TENSORRT|CUBLAS|GENCODE|SM_?ARCH)\w*")
+_TEST_TARGET = re.compile(r"(?:[\w./-]+\s+)*(test|tests|check)(?:\s+[\w./-]+)*\s*::?(?!=)")
 _EXPORTED = re.compile(r"\s*(?:override\s+)?export\s")
 _TOOLKIT = re.compile(r"(?:CUDA|CUDNN|NVCC)\w*(?:HOME|PATH|ROOT|DIR|FLAGS)\w*|NVCC")
 _NVCC = re.compile(r"(?:^|[\s/(=])nvcc(?:$|[\s)])")
@@ -43,6 +44,9 @@ def parse(file: SourceFile) -> Parsed:
             continue
         if not line.strip() or line.lstrip().startswith("#"):
             continue
+        target = _TEST_TARGET.match(line) if file.path in _TOP else None
+        if target:
+            sheet.add("test_runner", f"make {target[1]}", start + target.start(1), start + target.end(1), live)
         match = _ASSIGN.match(line) or (_ASSIGN.match(line, line.index(":") + 1) if ":" in line else None)
         if match:
             if match[1] == "CFLAGS" and match.pos == 0:
