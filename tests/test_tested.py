@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from porter import pipeline, tested
 from porter.config import Config
-from porter.model import Report
+from porter.model import Report, SourceFile
+from porter.parse import make
 
 KERNEL = "__global__ void k(float* x) { x[threadIdx.x] = 1; }\nint main() { k<<<1, 64>>>(nullptr); }\n"
 CMAKE = "project(k LANGUAGES CUDA)\nadd_executable(k k.cu)\n"
@@ -64,3 +66,14 @@ def test_the_words_of_a_path_decide() -> None:
 
 def _kind(path: str) -> str:
     return {"py": "python", "cu": "cuda", "cc": "cxx", "cpp": "cxx"}.get(path.rsplit(".", 1)[-1], "")
+
+
+@pytest.mark.parametrize(
+    ("line", "runs"),
+    [("all test: k", True), ("test::", True), ("test := k", False), ("latest: k", False), ("X = test:", False), ("test " * 200_000, False)],
+)
+def test_the_target_of_a_makefile_that_runs_tests(line: str, runs: bool) -> None:
+    started = time.process_time()
+    facts = make.parse(SourceFile("Makefile", "make", f"k: k.cu\n{line}\n".encode())).facts
+    assert any(fact.kind == "test_runner" for fact in facts) == runs
+    assert time.process_time() - started < 3

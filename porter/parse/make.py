@@ -15,7 +15,8 @@ _ASSIGN = re.compile(r"\s*(?:export\s+|override\s+)*([A-Za-z_][\w.-]*)\s*(?::::|
 _TEST = re.compile(r"\s*(else\s+)?(ifeq|ifneq|ifdef|ifndef|else|endif)\b(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]")
 _OF_INTEREST = re.compile(r"\w*(?:CUDA|NVCC|NCCL|CUDNN|TENSORRT|CUBLAS|GENCODE|SM_?ARCH)\w*")
-_TEST_TARGET = re.compile(r"(?:[\w./-]+\s+)*(test|tests|check)(?:\s+[\w./-]+)*\s*::?(?!=)")
+_TEST_TARGET = re.compile(r"(?<!\S)(test|tests|check)(?!\S)")
+_NO_TARGET = frozenset("=$\"'(")  # in front of the colon: an assignment or a name that only make knows
 _EXPORTED = re.compile(r"\s*(?:override\s+)?export\s")
 _TOOLKIT = re.compile(r"(?:CUDA|CUDNN|NVCC)\w*(?:HOME|PATH|ROOT|DIR|FLAGS)\w*|NVCC")
 _NVCC = re.compile(r"(?:^|[\s/(=])nvcc(?:$|[\s)])")
@@ -44,7 +45,7 @@ def parse(file: SourceFile) -> Parsed:
             continue
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        target = _TEST_TARGET.match(line) if file.path in _TOP else None
+        target = _test_target(line) if file.path in _TOP else None
         if target:
             sheet.add("test_runner", f"make {target[1]}", start + target.start(1), start + target.end(1), live)
         match = _ASSIGN.match(line) or (_ASSIGN.match(line, line.index(":") + 1) if ":" in line else None)
@@ -59,6 +60,13 @@ def parse(file: SourceFile) -> Parsed:
     if file.path in _TOP and not any(_OTHER_FLAGS.fullmatch(name) for name in known):
         sheet.parsed.extra["whole_build_lines"] = frozenset(whole)
     return sheet.parsed
+
+
+def _test_target(line: str) -> re.Match[str] | None:
+    """The target of a rule that runs tests, by its usual names."""
+    names, colon, behind = line.partition(":")
+    plain = colon and not behind.lstrip(":").startswith("=") and _NO_TARGET.isdisjoint(names)
+    return _TEST_TARGET.search(names) if plain else None
 
 
 def _lines(text: str) -> tuple[str, list[tuple[int, str]]]:
