@@ -10,10 +10,12 @@ import msgspec
 
 from porter import cache_keys, detect, excerpts, ignore_marks, kernel_features, limits, link, origin, own_names, survey_widths, unread
 from porter.config import Config
-from porter.discover import Entry, read_below
-from porter.hipify import api, engine, gets_runtime_unasked, perl
+from porter.contents import content_of
+from porter.discover import Entry
+from porter.flow.program import Program
+from porter.hipify import api, difference, engine, gets_runtime_unasked, perl
 from porter.hipify.live import live_lines
-from porter.kinds import binary_limit, decode, kind_of, looks_binary
+from porter.kinds import decode, kind_of, looks_binary
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
 from porter.parse import Parsed, cuda, parser_of, python
 from porter.parse.guards import SourceGuards
@@ -28,7 +30,7 @@ SURVEYED = frozenset({"cuda", "cxx", "cmake", "make", "python", "bazel"})
 MAX_LINE = 1_000_000  # bytes; no parser of ours is made for longer lines
 MAX_DIFF_LINES = 400
 DEVICE_WORDS = frozenset((b"__shfl", b"__ballot", b"__syncthreads", b"__syncwarp", b"__activemask", b"threadIdx", b"blockIdx", b"cg::"))
-KEPT_BYTES = 6 * 2**20  # of sources whose parses all workers together hold from the survey to the examination
+KEPT_BYTES = 4 * 2**20  # of sources whose parses all workers together hold from the survey to the examination, at 60 times their size
 
 
 class Surveyed(msgspec.Struct, frozen=True):
@@ -141,7 +143,7 @@ class Auditor:
             return Surveyed(entry.path, None, (Problem("survey", entry.path, 0, what),))
 
     def _keep(self, parsed: Parsed) -> None:
-        """Hold a parse for the examination; trees take some thirty times their text, so only so much of it."""
+        """Hold a parse for the examination; a parse takes some sixty times its text, so only so much of it."""
         if self._kept_bytes + len(parsed.file.data) <= KEPT_BYTES // max(self.config.jobs, 1):
             self._kept[parsed.file.path] = parsed
             self._kept_bytes += len(parsed.file.data)
@@ -187,6 +189,12 @@ class Auditor:
         parsed = self._parsed(source)
         if parsed is None:
             return Examined(source.path, source.kind, source.origin, lines, alone=True)
+        try:
+            return self._judged(source, parsed, lines)
+        finally:
+            _let_go(parsed)
+
+    def _judged(self, source: SourceFile, parsed: Parsed, lines: int) -> Examined:
         alone = source.kind not in SURVEYED.difference(("python",)) and not source.path.endswith("setup.py") and not parsed.embedded
         index = self.nothing if alone else self.index
         parsed.facts = [fact for fact in parsed.facts if not own_names.is_own(fact, self.modules)]
@@ -230,7 +238,7 @@ class Auditor:
             try:
                 output = perl.run(Path(self.config.hipify_perl), source.path, source.data, self.config.hipify_timeout)
                 used = "hipify-perl"
-                words = _disagreement(done.output, output)
+                words = difference.disagreement(done.output, output)
             except perl.PerlFailed as error:
                 problems.append(Problem("hipify", source.path, 0, f"hipify-perl: {error}; the built-in engine's output is shown", False))
         diff = engine.diff(source.data, output, source.path, MAX_DIFF_LINES)
@@ -259,23 +267,24 @@ class Auditor:
         return found
 
 
+def _let_go(parsed: Parsed) -> None:
+    """Take a parse that nobody reads any more apart: its values point at each other in circles, 2 MB for a thousand lines of kernels.
+
+    Python's collector would find them, but so late that they come to gigabytes.
+    """
+    for one in (parsed, *parsed.embedded):
+        program = one.extra.get("flow_program")
+        if isinstance(program, Program):
+            vars(program).clear()
+        one.extra.clear()
+
+
 def _aliases(index: Any) -> frozenset[str]:
     """CUDA names that the project itself gives another meaning in the build for AMD: #define cudaMalloc hipMalloc under a guard."""
     return frozenset(
         name for name, found in index.macros.items()
         if any(macro.live is not Live.NO and macro.nvidia is Live.NO for _, macro in found) and api.lookup(name) is not None
     )  # fmt: skip
-
-
-def content_of(root: Path, entry: Entry, config: Config) -> bytes | Problem:
-    """The bytes of a file as far as they are read, or why they are not."""
-    limit = config.max_bytes
-    if entry.size > limit and entry.kind != "binary":
-        return Problem("read", entry.path, 0, f"{entry.size / 2**20:.0f} MiB is over the limit of {limit / 2**20:.0f} MiB; not read")
-    data = read_below(root, entry.path, binary_limit(entry.path, limit) if entry.kind == "binary" else limit)
-    if data is None:
-        return Problem("read", entry.path, 0, "cannot be read (permission denied, or gone since the walk)")
-    return data
 
 
 def _too_long(entry: Entry) -> str:
@@ -285,14 +294,3 @@ def _too_long(entry: Entry) -> str:
 def _has_long_line(data: bytes) -> bool:
     """Whether some line is longer than any parser of ours is made for."""
     return len(data) > MAX_LINE and max(map(len, data.split(b"\n"))) > MAX_LINE
-
-
-def _disagreement(ours: bytes, theirs: bytes) -> str:
-    """How many lines of the two engines' outputs differ, in words; empty when none do."""
-    mine, other = ours.splitlines(), theirs.splitlines()
-    if mine == other:
-        return ""
-    common = set(mine) & set(other)
-    only_mine = sum(1 for line in mine if line not in common)
-    only_other = sum(1 for line in other if line not in common)
-    return f"{only_mine} lines only from the built-in engine, {only_other} only from hipify-perl" if only_mine or only_other else ""

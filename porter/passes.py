@@ -13,8 +13,9 @@ import msgspec
 from porter import cache_keys, link, remembered, workers
 from porter.cache import Store
 from porter.config import Config
+from porter.contents import content_of
 from porter.discover import Entry
-from porter.examine import SURVEYED, Auditor, Examined, Surveyed, content_of
+from porter.examine import SURVEYED, Auditor, Examined, Surveyed
 from porter.model import Origin, Problem, Report
 from porter.rules import RuleSet
 
@@ -96,6 +97,7 @@ class Passes:
             found[outcome.task] = value
             if not any(problem.stage == "hipify" or PASSING.search(problem.what) for problem in value.problems):
                 self._keep("examine", outcome.task, value, alone if value.alone and outcome.task.kind not in ALWAYS_AROUND else around)
+        self._pool.close()  # nobody asks the workers any more, and what they hold is needed for the report
         return sorted(found.values(), key=lambda one: one.path)
 
     def _known(self, stage: str, entries: list[Entry], kind: type[Any], around: Callable[[Entry], tuple[bytes, ...]]) -> dict[Entry, Any]:

@@ -112,3 +112,14 @@ def line_map(before: bytes, after: bytes) -> list[int]:
             out[start + step + 1] = min(first + step, max(first, last - 1), len(old) - 1) + 1
         a, b = last, end
     return out
+
+
+def disagreement(ours: bytes, theirs: bytes) -> str:
+    """How many lines of the two engines' outputs differ, in words; empty when none do."""
+    mine, other = ours.splitlines(), theirs.splitlines()
+    if mine == other:
+        return ""
+    common = set(mine) & set(other)
+    only_mine = sum(1 for line in mine if line not in common)
+    only_other = sum(1 for line in other if line not in common)
+    return f"{only_mine} lines only from the built-in engine, {only_other} only from hipify-perl" if only_mine or only_other else ""
