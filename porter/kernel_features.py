@@ -39,6 +39,8 @@ NAMES: dict[str, re.Pattern[str]] = {
     "bfloat16": re.compile(r"(?:__)?nv_bfloat162?\Z|(?:.*::)?BFloat16\Z"),
     "printf": re.compile(r"printf\Z"),
 }
+WHOLE_WAVE = re.compile(r"(?:.*::)?(__ballot(?:_sync)?|__match_(?:any|all)_sync|\w*[lL]ane_?[iI][dD])\Z")
+MARK = "?"  # before the name of a call that may speak for the whole wave: for the detectors, no word of the report
 MATRIX_PTX = re.compile(r"w?mma\b|wgmma\b|ldmatrix\b|stmatrix\b|tcgen05\b")
 COPY_PTX = re.compile(r"cp\.async|cp\.reduce\.async|mbarrier")
 OF_RULES = {  # what a hit in the kernel says of it
@@ -70,7 +72,9 @@ def of_functions(parsed: Parsed, functions: tuple[FunctionDef, ...]) -> tuple[Fu
         return functions
     found = _spread(parsed, functions, [], None)
     return tuple(
-        msgspec.structs.replace(f, features=tuple(w for w in ORDER if w in words)) if f.side in DEVICE_SIDES else f
+        msgspec.structs.replace(f, features=(*(w for w in ORDER if w in words), *sorted(w for w in words if w[:1] == MARK)))
+        if f.side in DEVICE_SIDES
+        else f
         for f, words in zip(functions, found, strict=True)
     )
 
@@ -128,7 +132,8 @@ def _of_fact(kind: str, name: str) -> tuple[str, ...]:
         matrix, copy = MATRIX_PTX.match(name), COPY_PTX.match(name)
         return ("inline PTX", *(["tensor cores"] if matrix else ["asynchronous copies"] if copy else []))
     if kind in ("call", "type", "identifier"):
-        return tuple(word for word, names in NAMES.items() if names.match(name))
+        whole = WHOLE_WAVE.match(name) if kind == "call" else None
+        return (*(word for word, names in NAMES.items() if names.match(name)), *([MARK + whole[1]] if whole else []))
     return ()
 
 

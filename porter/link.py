@@ -166,10 +166,15 @@ class Index:
 
     def function(self, name: str, from_path: str) -> FunctionDef | None:
         """The function a file means by a name: its own, an included one, or the repository's only one."""
+        held = self.placed(name, from_path)
+        return held[1] if held is not None else None
+
+    def placed(self, name: str, from_path: str) -> tuple[str, FunctionDef] | None:
+        """The same with the path of the file that it stands in."""
         found = [(path, f) for path, f in self.functions.get(name.rpartition("::")[2], []) if f.live is not Live.NO]
         for place in self._nearest([path for path, _ in found], from_path):
-            return next(f for path, f in found if path == place)
-        return found[0][1] if len(found) == 1 else None
+            return next((path, f) for path, f in found if path == place)
+        return found[0] if len(found) == 1 else None
 
     def is_collective(self, name: str, from_path: str) -> bool:
         """True where a file means by a name a device function of another file that shuffles or votes, itself or by what it calls."""

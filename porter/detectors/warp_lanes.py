@@ -10,10 +10,12 @@ import msgspec
 from porter.config import Config
 from porter.flow.names import LANE_NAME, WARP_NAME, WIDTH_NAME
 from porter.flow.program import Program, program_of
+from porter.flow.roles import closure, survey
 from porter.flow.tails import tails
 from porter.flow.use import Use
 from porter.flow.warps import Break, Verdict, definitions, places, related, verdicts
-from porter.model import Confidence, Hit
+from porter.flow.wrappers import waves_elsewhere
+from porter.model import Confidence, Hit, Related
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
@@ -39,7 +41,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         if hits:
             first = min(hits, key=lambda hit: hit.span)
             others = related(places(program, verdict.uses), parsed.file.path, first.span.line)
-            others = tuple(dict.fromkeys((*others, *definitions(program, list(verdict.fixed)))))
+            others = tuple(dict.fromkeys((*first.related, *others, *definitions(program, list(verdict.fixed)))))
             hits[hits.index(first)] = msgspec.structs.replace(first, related=others)
         yield from hits
 
@@ -47,15 +49,39 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
 def _of(program: Program, verdict: Verdict, targets: tuple[str, ...]) -> Iterator[Hit]:
     if verdict.state in ("broken", "mixed"):
         yield from _broken(verdict, targets)
-    elif verdict.state == "consistent" and verdict.fixed and not tails(verdict.uses.env):
-        yield _consistent(verdict, targets)
-    elif verdict.state == "narrow" and verdict.fixed:
-        yield _narrow(verdict, targets)
+    elif verdict.state in ("consistent", "narrow") and verdict.fixed:
+        yield from _by_32(program, verdict, targets)
     elif verdict.state == "matrix" and verdict.fixed:
         yield _matrix(verdict, targets)
     for found in verdict.breaks:
         if found.uses is verdict.uses and found.use.role == "shuffle" and (verdict.fixed or verdict.state == "mixed"):
             yield _shuffle(found, targets)
+
+
+def _by_32(program: Program, verdict: Verdict, targets: tuple[str, ...]) -> Iterator[Hit]:
+    """Code that is right on 64 lanes as far as its own file goes: what it uses of other files may speak for the whole wave."""
+    group = closure(program, survey(program)[1], verdict.uses)
+    waves = [wave for one in group for wave in waves_elsewhere(one.env, one.calls)]
+    asks = next((wave for wave in waves if wave[3]), None)
+    if asks is not None:
+        yield _beside(verdict, asks, targets)
+    elif verdict.state == "narrow":
+        yield _narrow(verdict, targets)
+    elif not tails(verdict.uses.env):
+        made = _consistent(verdict, targets)
+        said = f"{made.message}; {waves[0][0]} of {waves[0][1]} votes for the whole wave" if waves else made.message
+        yield msgspec.structs.replace(made, message=said, confidence=Confidence.LOW) if waves else made
+
+
+def _beside(verdict: Verdict, asks: tuple[str, str, int, bool], targets: tuple[str, ...]) -> Hit:
+    """Code of 32 lanes that uses what another file makes of the device's lane."""
+    function, here = verdict.uses.env.function, verdict.fixed[0]
+    name, path, line, _ = asks
+    message = f"{function.name} takes a warp for 32 lanes here, and {name} of {path}, which it uses, asks for the device's lane"
+    where = (Related(path, line, "asks for the device's lane"),)
+    return Hit(
+        "warpsize-mixed-with-32", here.expr.span, message, function.name, confidence=Confidence.MEDIUM, targets=targets, related=where
+    )
 
 
 def _consistent(verdict: Verdict, targets: tuple[str, ...]) -> Hit:

@@ -16,7 +16,7 @@ from porter.flow.roles import closure, survey
 from porter.flow.use import Uses
 from porter.flow.values import WARP, WAVE
 from porter.flow.warps import breaks_of, hardware_uses, verdicts, width_symbols
-from porter.flow.wrappers import collectives_elsewhere
+from porter.flow.wrappers import collectives_elsewhere, waves_elsewhere
 from porter.link import Index
 from porter.model import Confidence, Hit, Live, Related, Span
 from porter.parse import Parsed
@@ -103,7 +103,7 @@ def _shape_hit(program: Program, kernel: str, numbers: list[int], more: Iterable
     reached = [one for found in (*table.get(kernel, ()), *more) for one in closure(program, table, found)]
     collective = any(one.of("shuffle", "vote", "syncwarp", "matrix") or collectives_elsewhere(program, one.calls) for one in reached)
     shape = "x".join(str(number) for number in numbers)
-    if numbers[0] == WARP and threads > WARP and any(found.proven for one in reached for found in breaks_of(one)):
+    if numbers[0] == WARP and threads > WARP and any(_breaks_rows(one) for one in reached):
         return "warp-per-row-32", f"runs in blocks of {shape}: two rows share a wave of 64"
     if threads == WARP and (collective or any(hardware_uses(one) for one in reached)):
         asks = "" if collective else ", and takes the width from the device"
@@ -111,6 +111,11 @@ def _shape_hit(program: Program, kernel: str, numbers: list[int], more: Iterable
     if threads % WAVE and collective:
         return "block-not-multiple-of-64", f"runs in blocks of {threads} threads, no multiple of 64"
     return None
+
+
+def _breaks_rows(uses: Uses) -> bool:
+    """True for code that two rows of 32 threads in one wave break: its own, or what it uses of other files."""
+    return any(found.proven for found in breaks_of(uses)) or bool(waves_elsewhere(uses.env, uses.calls))
 
 
 def _launched_elsewhere(program: Program, env: Env, index: Index, targets: tuple[str, ...]) -> Iterator[Hit]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from porter.flow.expr import Expr, Origin, build
+from porter.flow.fragments import parse_expression
 
 TYPE_WORDS = frozenset({
     "type_qualifier", "storage_class_specifier", "primitive_type", "type_identifier", "template_type", "qualified_identifier",
@@ -45,3 +48,19 @@ def type_of(node: Any, at: Origin) -> str:
         elif child.type in ("init_declarator", "identifier", "array_declarator", "pointer_declarator"):
             break
     return " ".join(words)
+
+
+def constructed(node: Any, at: Origin) -> Expr | None:
+    """The extents of ``dim3 block(WIDTH, ROWS * 2);``, which the grammar takes for the declaration of a function."""
+    listed = node.child_by_field_name("parameters") if node.type == "function_declarator" else None
+    found = [_extent(child, at) for child in listed.named_children if child.type != "comment"] if listed is not None else []
+    args = tuple(one for one in found if one is not None)
+    if listed is None or not args or len(args) != len(found):
+        return None
+    return msgspec.structs.replace(build(listed, at), kind="list", op="", args=args)
+
+
+def _extent(node: Any, at: Origin) -> Expr | None:
+    row, column = node.start_point
+    first = column + (at.column if row == 0 else 0)
+    return parse_expression(at.data[node.start_byte : node.end_byte], row + at.row, first)

@@ -143,6 +143,11 @@ class Env:
         """The last word of the type that a local name or parameter is declared with; empty where that is not known."""
         decl = self.declaration(name)
         kind = decl.type if decl is not None else self.params[name.op][1].type if name.op in self.params else ""
+        return self.type_word(kind)
+
+    @staticmethod
+    def type_word(kind: str) -> str:
+        """The last word of a type, without its template arguments and namespaces."""
         words = TYPE_NAME.findall(kind.partition("<")[0])
         return str(words[-1]).rpartition("::")[2] if words else ""
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from porter.flow.classes import initialisers, is_for_device
-from porter.flow.declared import misread, type_of
+from porter.flow.declared import constructed, misread, type_of
 from porter.flow.event import Event, Guard, Loop
 from porter.flow.expr import Expr, Origin, build
 from porter.model import Span
@@ -129,6 +129,8 @@ class Reader:
             if found is not None and found.type != "lambda_expression":
                 value = build(found, self.at)
             node = node.child_by_field_name("declarator")
+        if node.type == "function_declarator" and kind.endswith("dim3"):
+            value = constructed(node, self.at)
         extents: list[Expr] = []
         while node is not None and node.type not in ("identifier", "field_identifier"):
             if node.type == "array_declarator":

@@ -9,10 +9,12 @@ import msgspec
 
 from porter.flow.expr import Expr
 from porter.flow.fragments import parse_expression
+from porter.kernel_features import MARK
 from porter.link import Index
 from porter.survey import FunctionDef
 
 if TYPE_CHECKING:
+    from porter.flow.env import Env
     from porter.flow.program import Program
 
 MAX_DEFAULT = 80  # bytes of a default argument
@@ -64,6 +66,34 @@ def collectives_elsewhere(program: Program, calls: Iterable[str]) -> list[str]:
     if not isinstance(index, Index):
         return []
     return [name for name in calls if not program.named(name) and index.is_collective(name, path)]
+
+
+def waves_elsewhere(env: Env, calls: Iterable[str]) -> list[tuple[str, str, int, bool]]:
+    """What a function calls or makes objects of in other files that speaks for the whole wave of the device, itself or by what it calls.
+
+    Name, path, line, and whether it asks for the device's lane (else it makes masks of lanes).
+    """
+    program, index = env.program, env.program.index
+    if not isinstance(index, Index):
+        return []
+    path = program.unit.parsed.file.path
+    made = {env.type_word(event.type) for event in env.function.events if event.kind == "decl"}
+    found = []
+    for name in sorted(made.union(calls)):
+        held = index.placed(name, path) if name in index.functions and name not in index.wrappers and not program.named(name) else None
+        if held is None or held[0] == path or held[1].side not in ("device", "both"):
+            continue
+        asked = [word[1:] for word in held[1].features if word.startswith(MARK)]
+        lane = any(_is_hardware_lane(index, word, held[0]) for word in asked)
+        if lane or any(word.startswith("__") and "lane" not in word for word in asked):
+            found.append((name, held[0], held[1].line, lane))
+    return found
+
+
+def _is_hardware_lane(index: Index, name: str, path: str) -> bool:
+    """True where a name that speaks of a lane means the device's: a builtin, or a wrapper of the register."""
+    held = index.function(name, path)
+    return held.wraps[:1] == ("laneid",) if held is not None else name in ("__lane_id", "__laneid")
 
 
 def _argument(call: Expr, held: FunctionDef, names: dict[str, int], text: str) -> Expr:
