@@ -14,6 +14,7 @@ from porter.model_report import (
     EffortLine,
     Estimate,
     HipifySummary,
+    Note,
     OriginCount,
     Phase,
     RunbookStep,
@@ -41,7 +42,7 @@ __all__ = [
     "Severity", "Span", "SourceFile", "Fact", "Fix", "RuleFix", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement",
     "Source", "Example", "Rule", "Finding", "HipifyCount", "FileRecord", "Kernel", "EffortLine", "Quantiles", "Estimate", "HipifySummary",
     "OriginCount", "Suppression", "Baseline", "Phase", "Assumption", "Cost", "Backtest", "Strategy", "RunbookStep", "Scope", "Sizing",
-    "Report",
+    "Note", "Report",
     "plain",
 ]  # fmt: skip
 
@@ -252,6 +253,7 @@ class Report(msgspec.Struct, frozen=True):
     baseline: Baseline | None = None
     strategies: tuple[Strategy, ...] = ()  # the recommended one first; empty for a repository without work
     runbook: tuple[RunbookStep, ...] = ()  # in the order they are done
+    nvidia: tuple[Note, ...] = ()  # where NVIDIA hardware stays the better choice, and what was not found
     backtest: Backtest | None = None
     sizing: Sizing | None = None  # of the models that the repository serves or the user names
     scope: Scope | None = None  # with --changed-since: findings, files and hours are of the changed files alone

@@ -83,7 +83,7 @@ class _Redactor:
             already_ported=report.already_ported, suppressed=self.findings(report.suppressed, rules),
             suppressions={self.name(mark): self.suppression(why) for mark, why in report.suppressions.items()},
             baseline=self.baseline(report.baseline), sizing=self.sizing(report.sizing), scope=self.scope(report.scope),
-            strategies=report.strategies,
+            strategies=report.strategies, nvidia=report.nvidia,
             runbook=tuple(self.step(step) for step in report.runbook), backtest=report.backtest, redacted=True,
         )  # fmt: skip
 

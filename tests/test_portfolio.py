@@ -192,3 +192,11 @@ def test_a_killed_worker_and_a_stopped_run_lose_nothing() -> None:
     done = subprocess.run([sys.executable, str(BENCHMARK), "--repositories", "3"], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("same bytes") == 3
+
+
+def test_a_decision_of_a_category_is_paid_once_over_repositories() -> None:
+    """Rules of the build share one decision by their category, and only the patterns that list rules were looked at."""
+    build = msgspec.structs.replace(EffortLine("x", "", Hours()), rule="cmake-cuda-language", category="build")
+    other = msgspec.structs.replace(build, rule="nvcc-arch-flags")
+    assert merge._family(build) == merge._family(other) == "a second compiler in the build"
+    assert merge._family(msgspec.structs.replace(build, rule="cudf", category="cuda-only-library")) == "cudf"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from porter.advise import runbook, strategies
+from porter.advise import runbook, stays, strategies
 from porter.model import Report
 
 
 def advised(report: Report) -> Report:
-    """The report with its strategies and its runbook; nothing else changes."""
+    """The report with its strategies, its runbook and where NVIDIA hardware stays; nothing else changes."""
     chosen = msgspec.structs.replace(report, strategies=strategies.strategies(report))  # the runbook's commands follow from the way
-    return msgspec.structs.replace(chosen, runbook=runbook.steps(chosen))
+    return msgspec.structs.replace(chosen, runbook=runbook.steps(chosen), nvidia=stays.stays(chosen))

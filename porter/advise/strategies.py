@@ -81,7 +81,7 @@ def _named(name: str) -> Strategy:
 def _costed(name: str, report: Report, seen: Traits) -> Strategy:
     """A way with its hours; one that does not fit has none, and says no more than why."""
     fits, why = _fits(name, report, seen)
-    way = _ways()["ported" if fits and report.already_ported and name == "hipify-build" else name]
+    way = _ways()[_told(name, fits, report, seen)]
     if not fits:
         return Strategy(id=name, name=way.name, what=way.what, fits=False, why=why, sources=way.source)
     hours, words = _hours(name, way, report, seen)
@@ -90,6 +90,13 @@ def _costed(name: str, report: Report, seen: Traits) -> Strategy:
         id=name, name=way.name, what=way.what, fits=True, why=f"{why}; {words}", hours=hours, added_lines=_lines(name, report, seen),
         maintenance=way.maintenance, maintenance_hours=yearly, sources=way.source,
     )  # fmt: skip
+
+
+def _told(name: str, fits: bool, report: Report, seen: Traits) -> str:
+    """The table whose words fit: a port that is there is carried on, and a program without kernels replaces what it stands on."""
+    if name == "hipify-build" and fits and report.already_ported:
+        return "ported"
+    return "replaced" if name == "library" and not seen.has_cuda else name
 
 
 def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:

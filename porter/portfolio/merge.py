@@ -180,7 +180,7 @@ def _firsts(report: Report) -> dict[str, EffortLine]:
 
 
 def _family(line: EffortLine) -> str:
-    return project().pattern_of.get(line.rule, line.rule)
+    return project().family(line.rule, line.category)
 
 
 def _less(hours: Hours, saved: Hours) -> Hours:

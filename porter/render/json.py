@@ -135,6 +135,7 @@ def _extras(report: Report) -> dict[str, Any]:
             **_estimate_parts(estimate),
         },
         "strategies": [_strategy(way) for way in report.strategies],
+        "nvidia_stays": [plain(note) for note in report.nvidia],
         "runbook": [plain(step) for step in report.runbook],
         "hipify": {"version": report.hipify.version, "notes": list(report.hipify.notes)},
         "rules": rules,

@@ -3,53 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from porter.model import Report
-from porter.render import numbers, summary, verdict
-from porter.render.neutral import one_line
+from porter.render import markdown_advice, numbers, summary, verdict
+from porter.render.markdown_text import code, table, text
 from porter.render.words import ACTIONS, CATEGORY_NAMES, ORIGIN_WORDS
 
-PLACES, PROBLEMS, LINES, CELL = 20, 50, 100, 240
-_SPECIAL = re.compile(r"[\\`*_\[\]<>&|$~@]|[#!%^](?=[\w\"'])|:(?=//)|(?<=www)\.|(?<=\bGH)-(?=\d)")
-_LEADING = re.compile(r"^(?:[-+=#>/]|\d+(?=[.)]))")
-_REFERS = re.compile(r"[@#!$%&~^:.-]")  # what makes a mention, a reference or a link on GitHub or GitLab, before a word
-_APART = "&#8203;"  # the services look for them after entities are read, so only a character between keeps them from it
+__all__ = ["code", "render", "text"]
+
+PLACES, PROBLEMS, LINES = 20, 50, 100
 
 
 def render(report: Report) -> str:
     """The report as Markdown text in GitHub's dialect."""
-    makers = (_head, _findings, _effort, _dependencies, _good_news, _scope, _problems)
+    advice = (markdown_advice.strategies, markdown_advice.nvidia)
+    makers = (
+        _head,
+        *advice,
+        _findings,
+        _effort,
+        _dependencies,
+        markdown_advice.sizes,
+        _good_news,
+        markdown_advice.runbook,
+        _scope,
+        _problems,
+    )
     return "\n".join(line for make in makers for line in make(report)).rstrip() + "\n"
-
-
-def text(value: str, limit: int = CELL) -> str:
-    """Text of any origin as plain words: what Markdown, HTML, a mention, an issue number or a bare link needs is escaped."""
-    line = _SPECIAL.sub(_escaped, one_line(value, limit).strip())
-    return _LEADING.sub(lambda match: "".join(f"&#{ord(c)};" for c in match.group()), line)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    character = match.group()
-    written = "\\" + character if character in "\\`*_[]~" else f"&#{ord(character)};"
-    after = match.string[match.end() : match.end() + 1]
-    return written + _APART if _REFERS.match(character) and (after.isalnum() or after in tuple("_\"'/")) else written
-
-
-def code(value: str, limit: int = CELL, in_table: bool = True) -> str:
-    """Text as a code span, with its pipes escaped where it stands in a table; its fence is longer than any run of backticks in it."""
-    line = one_line(value, limit).strip()
-    line = line.replace("|", "\\|") if in_table else line
-    if not line:
-        return ""
-    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
-    pad = " " if line[0] == "`" or line[-1] == "`" else ""
-    return f"{fence}{pad}{line}{pad}{fence}"
-
-
-def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> list[str]:
-    marks = ["---:" if i in right else "---" for i in range(len(heads))]
-    return [f"| {' | '.join(cells)} |" for cells in (heads, tuple(marks), *rows)] + [""]
 
 
 def _head(report: Report) -> list[str]:
@@ -75,7 +55,7 @@ def _head(report: Report) -> list[str]:
         counts = f"{numbers.count(base.new)} new, {numbers.count(base.fixed)} fixed, {numbers.count(base.unchanged)} unchanged"
         rows += [(f"Against {text(base.source, 60)}", counts), ("Debt", numbers.debt(base.before, base.after, base.change))]
     out = [f"# {text(name)}: porting to ROCm", "", f"**{text(verdict.verdict(report), 1000)}**", "", " · ".join(facts), ""]
-    out += _table(("", ""), [(f"**{key}**", value) for key, value in rows])
+    out += table(("", ""), [(f"**{key}**", value) for key, value in rows])
     return out + ([f"Made with {code(report.command, 400)}", ""] if report.command else [])
 
 
@@ -92,7 +72,7 @@ def _findings(report: Report) -> list[str]:
         for g in groups
     ]  # fmt: skip
     heads = ("Severity", "What", "Category", "Places", "Files", "Likely", "Best to worst", "Replacement")
-    out = ["## Findings", "", *_table(heads, rows, (3, 4, 5, 6))]
+    out = ["## Findings", "", *table(heads, rows, (3, 4, 5, 6))]
     for group in groups:
         out += _group(group)
     return out
@@ -104,7 +84,7 @@ def _group(group: summary.RuleGroup) -> list[str]:
     if rule.replacement is not None:
         how = f": {text(rule.replacement.how, 1000)}" if rule.replacement.how else ""
         out += [f"**{ACTIONS[str(rule.action)].capitalize()}**: {text(rule.replacement.name)}{how}", ""]
-    out += _table(("Place", "Code", "What"), [_place(group, i) for i in range(min(PLACES, len(group.findings)))])
+    out += table(("Place", "Code", "What"), [_place(group, i) for i in range(min(PLACES, len(group.findings)))])
     if len(group.findings) > PLACES:
         out += [f"{numbers.plural(len(group.findings) - PLACES, 'more place')} in the other reports.", ""]
     for source in rule.sources[:3]:
@@ -133,7 +113,7 @@ def _effort(report: Report) -> list[str]:
     total = summary.total(line.hours for line in lines)
     rows.append(("**Sum**", "", f"**{numbers.hours(total.likely)}**", numbers.spread(total)))
     out = ["## Effort", "", "Person-hours; the median above comes from a simulation of these lines together.", ""]
-    out += _table(("What", "Arithmetic", "Likely", "Best to worst"), rows, (2, 3))
+    out += table(("What", "Arithmetic", "Likely", "Best to worst"), rows, (2, 3))
     if report.estimate.grade:
         out += [f"Grade {text(report.estimate.grade)}. {'; '.join(text(reason) for reason in report.estimate.grade_reasons)}".strip(), ""]
     return out
@@ -150,7 +130,7 @@ def _dependencies(report: Report) -> list[str]:
         name = text(replacement.name) if replacement else ""
         how = text(replacement.how) if replacement else ""
         rows.append((text(group.rule.title), status, name, how, numbers.count(len(group.findings))))
-    return ["## Dependencies", "", *_table(("Dependency", "On ROCm", "Replacement", "How", "Places"), rows, (4,))]
+    return ["## Dependencies", "", *table(("Dependency", "On ROCm", "Replacement", "How", "Places"), rows, (4,))]
 
 
 def _good_news(report: Report) -> list[str]:
@@ -159,7 +139,7 @@ def _good_news(report: Report) -> list[str]:
         groups = summary.insights_of(report, name)
         if groups:
             rows = [(text(g.rule.title), numbers.count(len(g.findings)), numbers.count(g.files)) for g in groups]
-            out += [f"## {title}", "", *_table(("What", "Places", "Files"), rows, (1, 2))]
+            out += [f"## {title}", "", *table(("What", "Places", "Files"), rows, (1, 2))]
     return out
 
 
@@ -172,7 +152,7 @@ def _scope(report: Report) -> list[str]:
         (ORIGIN_WORDS.get(o.origin, text(o.origin)), numbers.count(o.files), numbers.count(o.cuda_files), numbers.count(o.cuda_lines))
         for o in report.origins
     ]
-    return ["## Scope", "", own, "", *_table(("Code", "Files", "CUDA files", "CUDA lines"), rows, (1, 2, 3))]
+    return ["## Scope", "", own, "", *table(("Code", "Files", "CUDA files", "CUDA lines"), rows, (1, 2, 3))]
 
 
 def _problems(report: Report) -> list[str]:
@@ -184,4 +164,4 @@ def _problems(report: Report) -> list[str]:
         for p in ordered[:PROBLEMS]
     ]
     more = [f"{len(ordered) - PROBLEMS} more in the other reports.", ""] if len(ordered) > PROBLEMS else []
-    return ["## Problems", "", *_table(("Stage", "Place", "What", "Hides findings"), rows), *more]
+    return ["## Problems", "", *table(("Stage", "Place", "What", "Hides findings"), rows), *more]

@@ -1,0 +1,59 @@
+"""Where NVIDIA hardware stays the better choice: each of the five conditions, and none where nothing speaks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from porter import pipeline
+from porter.config import Config
+from porter.model import Report
+from porter.render import html, json, markdown
+
+REPOS = Path(__file__).parent.parent / "fixtures/repos"
+SERVICE = "services:\n  s:\n    image: vllm/vllm-openai:v0.11.0\n    command: [--model, nvidia/A-NVFP4]\n"
+
+
+def scanned(folder: Path, models: tuple[str, ...] = (), **files: str) -> Report:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_DOT_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return pipeline.audit(folder, Config(jobs=0, models=models))
+
+
+def sided(report: Report) -> dict[str, str]:
+    """Side by the first word of each note."""
+    return {note.text.split(":")[0].split(" ")[0]: note.side for note in report.nvidia if note.side}
+
+
+@pytest.mark.parametrize(
+    ("files", "models", "word", "side"),
+    [
+        ({"serve_DOT_py": "import tensorrt_llm\ntensorrt_llm.LLM(model='x')\n"}, (), "Components", "nvidia"),
+        ({"compose_DOT_yaml": SERVICE}, (), "NVFP4", "nvidia"),
+        ({"requirements_DOT_txt": "deepspeed==0.17.0\n"}, (), "Interconnect", "measure"),
+        ({"a_DOT_py": "print(1)\n"}, ("meta-llama/Llama-3.1-8B-Instruct",), "Small", "nvidia"),
+        ({"serve_DOT_sh": "vllm serve big/model --tensor-parallel-size 16\n"}, (), "Domain", "nvidia"),
+    ],
+)  # fmt: skip
+def test_each_condition_is_said_where_it_holds(
+    tmp_path: Path, files: dict[str, str], models: tuple[str, ...], word: str, side: str
+) -> None:
+    assert sided(scanned(tmp_path, models, **files)) == {word: side}
+
+
+def test_a_report_says_what_was_not_found_and_every_format_carries_it(tmp_path: Path) -> None:
+    report = pipeline.audit(REPOS / "pure-torch", Config(jobs=0))
+    assert [note.side for note in report.nvidia] == [""] and "small models are not judged" in report.nvidia[0].text
+    for text in (html.render(report), json.render(report), markdown.render(report)):
+        assert "Nothing of this kind was found here" in text
+    assert scanned(tmp_path, a_DOT_py="print(1)\n").nvidia == ()
+
+
+def test_the_markdown_report_is_the_whole_assessment() -> None:
+    """It ended at findings and hours: no way, no GPU and no runbook."""
+    text = markdown.render(pipeline.audit(REPOS / "hpc-cmake", Config(jobs=0)))
+    assert "## Strategies" in text and "**Recommended:" in text and "## Runbook" in text and "- [ ] **Record the baseline" in text
+    assert "  ```sh\n  git -C . rev-parse HEAD" in text and text.count("```") % 2 == 0
