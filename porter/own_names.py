@@ -1,4 +1,5 @@
-"""Names that a project gives itself: its distribution and the extension modules that its setup.py builds are no dependencies of it."""
+"""Names that a project gives itself: its distribution, the extension modules that its setup.py builds and its CMake project are no
+dependencies of it."""
 
 from __future__ import annotations
 
@@ -13,13 +14,18 @@ from packaging.utils import canonicalize_name
 from porter.discover import read_below
 from porter.model import Fact, SourceFile
 from porter.parse import python
+from porter.parse.cmake_words import commands
 
 PREFIX = "distribution:"
 """Stands before the names of distributions, to tell them from modules that can be imported."""
-FILES = ("pyproject.toml", "setup.cfg", "setup.py")
+PROJECT = "project:"
+"""Stands before the names of CMake projects, in lower case."""
+FILES = ("pyproject.toml", "setup.cfg", "setup.py", "CMakeLists.txt")
 MAX_FILES = 24
 MAX_BYTES = 2**18
 NEEDS = ("requirement", "conda_package")
+WITHIN = ("include", "cmake_package", "cmake_target")
+SEPARATOR = re.compile(r"/|::")
 EXTENSION = re.compile(r"(?:^|\.)(?:CUDAExtension|CppExtension|Extension)\Z")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 NAME_ARGUMENT = re.compile(r"(name\s*=\s*)?[\"']([A-Za-z_]\w*)[\"']\Z")
@@ -29,12 +35,23 @@ WORD = re.compile(r"[A-Za-z_][\w.-]{1,80}\Z")
 def of(root: Path, paths: Iterable[str]) -> frozenset[str]:
     """Distributions (with PREFIX) and extension modules of the packages at the root or one folder below it."""
     found: set[str] = set()
+    paths = tuple(paths)
     wanted = [path for path in paths if path.count("/") < 2 and path.rpartition("/")[2] in FILES]
     for path in sorted(wanted, key=lambda path: (path.count("/"), path))[:MAX_FILES]:
         data = read_below(root, path, MAX_BYTES)
-        if data:
+        if data and path.endswith("CMakeLists.txt"):
+            found.update(_projects(data.decode("utf-8", "replace"), paths))
+        elif data:
             found.update(_names(path, data))
     return frozenset(found)
+
+
+def _projects(text: str, paths: Iterable[str]) -> Iterator[str]:
+    """The names of a CMake project of which the repository holds the folder of headers, so that <name/header.h> is its own."""
+    for command in commands(text)[0]:
+        name = command.arguments[0].text.lower() if command.name == "project" and command.arguments else ""
+        if WORD.match(name) and any(f"/{name}/" in f"/{path.lower()}" for path in paths):
+            yield PROJECT + name
 
 
 def _names(path: str, data: bytes) -> Iterator[str]:
@@ -87,4 +104,6 @@ def is_own(fact: Fact, own: frozenset[str]) -> bool:
     """Whether a fact imports, names by its dotted name, or installs what the repository itself holds."""
     if fact.kind == "py_import" or (fact.kind == "py_string" and DOTTED.match(fact.name)):
         return fact.name.split(".")[0] in own
+    if fact.kind in WITHIN:
+        return bool(own) and PROJECT + SEPARATOR.split(fact.name, maxsplit=1)[0].lower() in own
     return fact.kind in NEEDS and PREFIX + fact.name in own

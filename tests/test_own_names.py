@@ -35,6 +35,23 @@ def test_broken_manifests_name_nothing(tmp_path: Path, text: bytes) -> None:
     assert own_names.of(tmp_path, ["pyproject.toml", "setup.py"]) == frozenset()
 
 
+def test_headers_of_a_cmake_project_are_its_own(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.20)\nproject(PopFeatures VERSION 2 LANGUAGES CXX CUDA)\n")
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "CMakeLists.txt").write_text("project(cutlass)\nproject()\nproject(${NAME})\n")
+    paths = ["CMakeLists.txt", "demo/CMakeLists.txt", "src/popfeatures/image.h"]
+    own = own_names.of(tmp_path, paths)
+    assert own == {"project:popfeatures"}  # a demo named after a library holds none of its headers
+    found = {
+        (kind, name): own_names.is_own(Fact(kind, name, HERE), own)
+        for kind, name in (
+            ("include", "popfeatures/image.h"), ("include", "PopFeatures/config.h"), ("cmake_target", "PopFeatures::core"),
+            ("include", "cutlass/gemm.h"), ("include", "image.h"), ("py_import", "popfeatures"),
+        )
+    }  # fmt: skip
+    assert [name for (_, name), is_it in found.items() if is_it] == ["popfeatures/image.h", "PopFeatures/config.h", "PopFeatures::core"]
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "own"),
     [

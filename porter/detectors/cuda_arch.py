@@ -76,7 +76,14 @@ def _hits(parsed: Parsed, code: Code, group: Group, found: list[Group]) -> Itera
         if rule == "qualifier-macro-empty":
             subject = arch_texts.emptied_qualifier(code.directives_of(group.cuda), code.directives_of(group.amd))
             message = f"{subject} stands for nothing in the AMD build; {message}"
-        yield Hit(rule, group.span, message, subject, confidence=_confidence(group, function))
+        sure = Confidence.LOW if rule == "cuda-arch-missing-code" and _is_one_word(code, group) else _confidence(group, function)
+        yield Hit(rule, group.span, message, subject, confidence=sure)
+
+
+def _is_one_word(code: Code, group: Group) -> bool:
+    """Whether what AMD does not read is one macro's name before a declaration: seldom more than a constexpr or a hint."""
+    lost = code.of(group.cuda, for_amd=False).strip()
+    return WORD.fullmatch(lost) is not None and not lost.startswith("__")
 
 
 def _with_launches(hit: Hit, parsed: Parsed, group: Group, index: Any) -> Hit:

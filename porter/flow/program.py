@@ -92,13 +92,14 @@ class Program:
         return Evaluator(self.unit, self)
 
     def redefines(self, name: str) -> bool:
-        """True where the file, or one that it includes, defines a constant or variable of that name that an AMD build reads."""
+        """True where the file, or one that it includes, defines a constant, variable or macro of that name that an AMD build reads."""
         if any(self.unit.parsed.live(one.span.line) is not Live.NO for one in self.unit.constants.get(name, ())):
             return True
-        if not isinstance(self.index, Index) or name not in self.index.constants:
+        if not isinstance(self.index, Index):
             return False
-        around = self.index.reach(self.unit.parsed.file.path)
-        return any(path in around and one.live is not Live.NO for path, one in self.index.constants[name])
+        found = (*self.index.constants.get(name, ()), *self.index.macros.get(name, ()))
+        around = self.index.reach(self.unit.parsed.file.path) if found else ()
+        return any(path in around and one.live is not Live.NO for path, one in found)
 
     def builtin(self, call: Expr) -> Expr | None:
         """The call of a builtin that a call of another file's wrapper stands for; None for any other call."""

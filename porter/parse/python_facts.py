@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from porter.model import Fact
+from porter.parse.python_commands import built_command
 from porter.parse.python_guards import PythonGuards
 from porter.parse.python_imports import SEEN_BY, is_optional_import
 from porter.parse.python_strings import constant, string_value
@@ -68,6 +69,8 @@ class Collector:
             self._pair(node, above)
         elif kind == "subscript":
             self._subscript(node, above)
+        elif kind == "assignment":
+            built_command(self.source, node, above, self.emit)
 
     def emit(self, kind: str, name: str, node: Node, args: tuple[str, ...] = (), detail: dict[str, str] | None = None) -> None:
         """Keep a fact that stands at a node."""

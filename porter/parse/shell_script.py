@@ -9,6 +9,7 @@ from porter.parse import compiler_line
 from porter.parse.amd_words import narrowest
 from porter.parse.command_line import Invocation, read_command
 from porter.parse.sheet import Sheet
+from porter.parse.shell_arrays import Arrays
 from porter.parse.shell_guards import lives
 from porter.parse.shell_words import Command, assignment, commands
 from porter.parse.vendor_images import VENDOR_IMAGE
@@ -33,13 +34,15 @@ def read_script(
     With ``reads`` off, $NAME is no environment variable (in a Makefile it is the file's own).
     """
     known = dict(variables or {})
+    arrays = Arrays()
     work: list[tuple[int, int, Live, int]] = [(start, end, live, 0)]
     while work:
         begin, stop, around, depth = work.pop()
         listed = commands(text, begin, stop)
         for command, guard in zip(listed, lives(listed), strict=True):
             here = narrowest((around, guard))
-            _read(sheet, command, here, known, reads)
+            if not arrays.takes(command):
+                _read(sheet, command, here, known, reads, arrays)
             if depth < MAX_DEPTH:
                 work += [(a, b, here, depth + 1) for a, b in _inner(command)]
 
@@ -58,7 +61,7 @@ def _inner(command: Command) -> list[tuple[int, int]]:
     return inner
 
 
-def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str], reads: bool) -> None:
+def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str], reads: bool, arrays: Arrays) -> None:
     words = list(command.words)
     if not words or command.pattern or "for" in command.lead or "case" in command.lead:
         return
@@ -84,5 +87,6 @@ def _read(sheet: Sheet, command: Command, live: Live, known: dict[str, str], rea
             if match[1] not in assigned and match[1] not in known:
                 known[match[1]] = ""
                 sheet.add("env_var", match[1], word.start, word.end, live, "host", access="read")
+    words = arrays.expand(words, known)
     if words:
         read_command(sheet, Invocation(words, live, known))
