@@ -61,7 +61,7 @@ def look_of(delivery: Delivery) -> Any:
 
 def deliver(report: Any, wanted: list[tuple[str, str]], delivery: Delivery, look: Any) -> None:
     """Every report that was asked for, as (format, file); and the summary, unless a report went to standard output."""
-    from porter.render import render
+    from porter.render import pieces
     from porter.write import write_whole
 
     if delivery.redact:
@@ -73,7 +73,7 @@ def deliver(report: Any, wanted: list[tuple[str, str]], delivery: Delivery, look
         if file == "-":
             _to_stdout(name, report, delivery, look)
         else:
-            write_whole(Path(file), render(report, name, look))
+            write_whole(Path(file), pieces(report, name, look))
             written.append(file)
     if not delivery.quiet and all(file != "-" for _, file in wanted):
         click.echo(_terminal(report, written, delivery), nl=False, color=_colour())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.errors import ConfigError
@@ -33,3 +34,13 @@ def render(report: Report, form: str, look: Look | None = None) -> str | bytes:
     module = importlib.import_module(f"porter.render.{form}")
     out: str | bytes = module.render(report, look) if look is not None and form in DRESSED else module.render(report)
     return out
+
+
+def pieces(report: Report, form: str, look: Look | None = None) -> Iterator[bytes]:
+    """The same as bytes, in pieces where the format can be written so."""
+    module = importlib.import_module(f"porter.render.{form}")
+    if hasattr(module, "pieces"):
+        yield from module.pieces(report)
+    else:
+        out = render(report, form, look)
+        yield out.encode("utf-8", "replace") if isinstance(out, str) else out

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
-
-import msgspec
 
 from porter.model import (
     CATEGORIES,
@@ -22,39 +21,44 @@ from porter.model import (
     Suppression,
     plain,
 )
-from porter.render.neutral import encodable, json_text
+from porter.render import json_pieces
+from porter.render.json_pieces import Rows
+from porter.render.neutral import encodable
 
 SCHEMA = "porter.report/1"
 
 
 def render(report: Report) -> str:
     """The report as JSON text, indented by two, the same bytes for the same report."""
-    table = as_dict(report)
-    try:
-        text = msgspec.json.encode(table)
-    except UnicodeEncodeError:  # a name with bytes that are no text
-        text = msgspec.json.encode(_clean(table))
-    return json_text(text)
+    return b"".join(pieces(report)).decode()
+
+
+def pieces(report: Report) -> Iterator[bytes]:
+    """The same text in pieces, since that of a hundred thousand findings need not be in memory as a whole."""
+    return json_pieces.written(_members(report), _clean)
 
 
 def as_dict(report: Report) -> dict[str, Any]:
     """The report as plain dicts and lists with the keys of the contract in its order."""
-    return {
-        "schema": SCHEMA,
-        "tool": {"name": "porter", "version": report.tool_version, "rules": report.rules_version},
-        "root": report.root,
-        "commit": report.commit,
-        "targets": list(report.targets),
-        "rocm": report.rocm,
-        "summary": _summary(report),
-        "findings": [_finding(finding) for finding in report.findings],
-        "insights": [_finding(finding) for finding in report.insights],
-        "files": [_file(record) for record in report.files],
-        "effort": [_effort(line) for line in report.estimate.lines],
-        "problems": [plain(problem) for problem in report.problems],
-        "skipped": [plain(skipped) for skipped in report.skipped],
-        **_extras(report),
-    }
+    return {key: list(value) if isinstance(value, Rows) else value for key, value in _members(report)}
+
+
+def _members(report: Report) -> Iterator[tuple[str, Any]]:
+    """Keys and values of the contract in its order; long lists as Rows, which make their rows when asked."""
+    yield "schema", SCHEMA
+    yield "tool", {"name": "porter", "version": report.tool_version, "rules": report.rules_version}
+    yield "root", report.root
+    yield "commit", report.commit
+    yield "targets", list(report.targets)
+    yield "rocm", report.rocm
+    yield "summary", _summary(report)
+    yield "findings", Rows(_finding, report.findings)
+    yield "insights", Rows(_finding, report.insights)
+    yield "files", Rows(_file, report.files)
+    yield "effort", Rows(_effort, report.estimate.lines)
+    yield "problems", Rows(plain, report.problems)
+    yield "skipped", Rows(plain, report.skipped)
+    yield from _extras(report).items()
 
 
 def _summary(report: Report) -> dict[str, Any]:
@@ -126,7 +130,7 @@ def _extras(report: Report) -> dict[str, Any]:
     estimate = report.estimate
     extras: dict[str, Any] = {
         "origins": [plain(origin) for origin in report.origins],
-        "kernels": [plain(kernel) for kernel in report.kernels],
+        "kernels": Rows(plain, report.kernels),
         "estimate": {
             "total": _hours(estimate.total),
             "seed": estimate.seed,
@@ -141,7 +145,7 @@ def _extras(report: Report) -> dict[str, Any]:
         "rules": rules,
         "already_ported": report.already_ported,
         "amd_signs": [plain(sign) for sign in report.amd_signs],
-        "fixed": [_finding(finding) for finding in report.fixed],
+        "fixed": Rows(_finding, report.fixed),
         "command": report.command,
         "suppressed": len(report.suppressed),
         "suppressions": [_suppression(report, finding) for finding in report.suppressed],

@@ -46,10 +46,15 @@ def block(text: str) -> str:
 
 def json_text(value: bytes) -> str:
     """JSON indented by two, every control character in it escaped: the same value to a program, harmless to a terminal."""
+    return json_bytes(value).decode() + "\n"
+
+
+def json_bytes(value: bytes) -> bytes:
+    """The same as bytes, without the line end behind it."""
     data = msgspec.json.format(value, indent=2)
     if not data.isascii() or b"\x7f" in data:
         data = _IN_JSON.sub(_escaped, data) if any(start in data for start in _STARTS) else data
-    return data.decode() + "\n"
+    return data
 
 
 def _escaped(match: re.Match[bytes]) -> bytes:
