@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from porter import estimate, rules
 from porter.config import Config
-from porter.estimate import hand_lines, simulate
+from porter.estimate import hand_lines, parameters, simulate
 from porter.examine import Examined
 from porter.model import (
     Action,
@@ -203,3 +203,12 @@ def test_dashboards_and_servers_do_not_shrink_with_sources_that_have_nothing_to_
     service, program = line("cuda-base-image", [compose]), line("cuda-base-image", [compose, cuda("a.cu", lines=60)])
     assert service.once.likely == pytest.approx(2.0) and "small" not in service.arithmetic
     assert program.once.likely < 0.5 and "a small project" in program.arithmetic
+
+
+def test_an_exporter_shares_no_decision_with_an_image_and_what_replaces_one_server_is_one_decision() -> None:
+    shipped = rules.load()
+    numbers = parameters.project()
+    assert numbers.family("dcgm-exporter-image", "container") == "dcgm-exporter-image"
+    assert numbers.family("cuda-base-image", "container") == numbers.family("vllm-cuda-image", "container") == "an image with ROCm"
+    server = {numbers.family(rule, shipped.rules[rule].category) for rule in ("tensorrt-llm", "tensorrt-llm-image", "trtllm-commands")}
+    assert len(server) == 1

@@ -7,7 +7,7 @@ import re
 import pytest
 from report_factory import empty_report, finding, large_report, make_report, rules
 
-from porter.render import markdown
+from porter.render import markdown, markdown_text
 
 
 def _tables(text):
@@ -76,3 +76,11 @@ def test_totals_and_places():
 
 def test_long_lists_say_what_they_leave_out():
     assert "30 more places in the other reports." in markdown.render(large_report(200))
+
+
+def test_addresses_in_porters_own_words_can_be_copied() -> None:
+    """A character without width stood inside them, and a command copied from the report failed."""
+    how = "pip install x --extra-index-url https://pypi.amd.com/rocm-7.2.3/simple/ (for 7.2), or see https://a.example/b. [x](y)"
+    shown = markdown_text.prose(how)
+    assert "--extra-index-url <https://pypi.amd.com/rocm-7.2.3/simple/> (for 7.2), or see <https://a.example/b>. \\[x\\](y)" in shown
+    assert markdown_text.prose("no <b> https://") == markdown.text("no <b> https://")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 from collections.abc import Sequence
 
@@ -12,7 +13,7 @@ from porter.advise import software
 from porter.advise.traits import Traits, traits
 from porter.errors import RuleError
 from porter.estimate import parameters
-from porter.model import Report, RunbookStep
+from porter.model import Finding, Report, RunbookStep
 
 GPUS = 8  # of one server
 AMD_BUILD = "build-amd"  # the baseline has a build folder of its own
@@ -39,7 +40,14 @@ class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     without: tuple[str, ...] = ()
     needs_findings: bool = False
     categories: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()  # globs, as in ``except_``
+    except_: tuple[str, ...] = msgspec.field(default=(), name="except")
+
+    def settles(self, finding: Finding) -> bool:
+        """Whether the step settles it."""
+        if any(fnmatch.fnmatchcase(finding.rule, glob) for glob in self.rules):
+            return True
+        return finding.category in self.categories and not any(fnmatch.fnmatchcase(finding.rule, glob) for glob in self.except_)
 
 
 class _Book(msgspec.Struct, frozen=True):
@@ -74,7 +82,7 @@ def _shown(step: _Step, seen: Traits) -> bool:
 
 
 def _made(step: _Step, report: Report, seen: Traits) -> RunbookStep:
-    settled = [f for f in report.findings if f.category in step.categories or f.rule in step.rules]
+    settled = [finding for finding in report.findings if step.settles(finding)]
     pinned = _pinned(step.id, report, seen)
     words = _words(report, seen) | (pinned.fields if pinned else {})
     optional = ("test", "size")  # commands that need what this repository may not have

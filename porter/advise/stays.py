@@ -6,6 +6,7 @@ import fnmatch
 from collections.abc import Iterable
 
 from porter.advise.traits import DAYS, Traits, traits
+from porter.estimate.simulate import two_digits
 from porter.estimate.words import duration
 from porter.model import Action, Note, Report, Severity
 from porter.size import advice
@@ -54,11 +55,12 @@ def _components(report: Report) -> Note | None:
         return None
     words = []
     for rule in named[:MOST_NAMED]:
-        words.append(f"{report.rules[rule].title} ({duration(hours[rule])}{', no counterpart known' if rule in hard else ''})")
+        words.append(f"{report.rules[rule].title} ({duration(two_digits(hours[rule]))}{', no counterpart known' if rule in hard else ''})")
     more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    total = sum(hours[rule] for rule in named)
+    total = two_digits(sum(hours[rule] for rule in named))
+    together = f" Likely {duration(total)} together." if len(named) > 1 else ""
     return Note(
-        f"Components: {'; '.join(words)}{more}. Likely {duration(total)} together. Where less time than that is left, what stands on "
+        f"Components: {'; '.join(words)}{more}.{together} Where less time than that is left, what stands on "
         "them stays on NVIDIA hardware, and the rest can move first.",
         side=NVIDIA,
     )

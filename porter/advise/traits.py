@@ -20,6 +20,8 @@ WORDS = {  # trait -> globs on the ids of rules that hit, in findings and insigh
     "jax": ("jax*", "ngc-jax-image"),
     "tensorflow": ("tensorflow*", "ngc-tensorflow-image", "nvidia-tensorflow"),
     "sglang": ("sglang*",),
+    "kubernetes": ("kubernetes-*", "nvidia-gpu-operator", "nvidia-device-plugin-image"),
+    "slurm": ("slurm-gpu-type",),
     "collectives": ("nccl", "nccl-*", "horovod", "deepspeed", "megatron-core"),
     "triton": (
         "triton-autotune-*", "triton-cta-cluster", "triton-dot-*", "triton-fp8-*", "triton-gluon-*", "triton-inline-ptx", "triton-language",

@@ -77,8 +77,9 @@ class Project(msgspec.Struct, frozen=True):
     pattern_of_category: dict[str, str]  # the same for all rules of a category that are in no pattern of their own
 
     def family(self, rule: str, category: str) -> str:
-        """The decision that settles findings of a rule: its pattern, or the rule itself."""
-        return self.pattern_of.get(rule) or self.pattern_of_category.get(category) or rule
+        """The decision that settles findings of a rule: its pattern, its category's where it is no work of its own, or the rule itself."""
+        shared = "" if rule in self.whole else self.pattern_of_category.get(category, "")
+        return self.pattern_of.get(rule) or shared or rule
 
     def shrinks(self, rule: str, category: str) -> bool:
         """Whether the first fix of a rule is smaller in a small CUDA project: setting up how it is built, run and watched."""

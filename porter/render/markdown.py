@@ -6,7 +6,7 @@ import re
 
 from porter.model import Report
 from porter.render import markdown_advice, numbers, summary, verdict
-from porter.render.markdown_text import code, table, text
+from porter.render.markdown_text import code, prose, table, text
 from porter.render.words import ACTIONS, CATEGORY_NAMES, ORIGIN_WORDS
 
 __all__ = ["code", "render", "text"]
@@ -80,9 +80,9 @@ def _findings(report: Report) -> list[str]:
 
 def _group(group: summary.RuleGroup) -> list[str]:
     rule = group.rule
-    out = [f"### {text(rule.title)}", "", text(" ".join(rule.why.split()), 2000), ""]
+    out = [f"### {text(rule.title)}", "", prose(" ".join(rule.why.split()), 2000), ""]
     if rule.replacement is not None:
-        how = f": {text(rule.replacement.how, 1000)}" if rule.replacement.how else ""
+        how = f": {prose(rule.replacement.how, 1000)}" if rule.replacement.how else ""
         out += [f"**{ACTIONS[str(rule.action)].capitalize()}**: {text(rule.replacement.name)}{how}", ""]
     out += table(("Place", "Code", "What"), [_place(group, i) for i in range(min(PLACES, len(group.findings)))])
     if len(group.findings) > PLACES:
@@ -128,7 +128,7 @@ def _dependencies(report: Report) -> list[str]:
         replacement = group.rule.replacement
         status = replacement.status.replace("-", " ") if replacement else "works as is" if group.rule.is_insight else "none known"
         name = text(replacement.name) if replacement else ""
-        how = text(replacement.how) if replacement else ""
+        how = prose(replacement.how, 1000) if replacement else ""
         rows.append((text(group.rule.title), status, name, how, numbers.count(len(group.findings))))
     return ["## Dependencies", "", *table(("Dependency", "On ROCm", "Replacement", "How", "Places"), rows, (4,))]
 

@@ -7,7 +7,7 @@ import re
 from porter.model import Note, Report, RunbookStep, Strategy
 from porter.model_report import ModelSize
 from porter.render import numbers
-from porter.render.markdown_text import code, table, text
+from porter.render.markdown_text import code, prose, table, text
 from porter.render.words import RUNBOOK_PHASES
 
 
@@ -102,8 +102,8 @@ def runbook(report: Report) -> list[str]:
 
 
 def _step(step: RunbookStep) -> list[str]:
-    out = [f"- [ ] **{text(step.title)}.** {text(step.why, 1200)}", ""]
+    out = [f"- [ ] **{text(step.title)}.** {prose(step.why, 1200)}", ""]
     if step.commands:
         out += ["  ```sh", *(f"  {command}" for command in step.commands), "  ```", ""]
     settles = f" Settles: {', '.join(code(rule, in_table=False) for rule in step.rules)}." if step.rules else ""
-    return [*out, f"  Must come out: {text(step.expect, 600)}.{settles}", ""]
+    return [*out, f"  Must come out: {prose(step.expect, 600)}.{settles}", ""]

@@ -10,6 +10,7 @@ from porter.render.neutral import one_line
 CELL = 240
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&|$~@]|[#!%^](?=[\w\"'])|:(?=//)|(?<=www)\.|(?<=\bGH)-(?=\d)")
 _LEADING = re.compile(r"^(?:[-+=#>/]|\d+(?=[.)]))")
+_ADDRESS = re.compile(r"(https://[A-Za-z0-9][\w./%?=&+~-]*[\w/=])")
 _REFERS = re.compile(r"[@#!$%&~^:.-]")  # what makes a mention, a reference or a link on GitHub or GitLab, before a word
 _APART = "&#8203;"  # the services look for them after entities are read, so only a character between keeps them from it
 
@@ -18,6 +19,18 @@ def text(value: str, limit: int = CELL) -> str:
     """Text of any origin as plain words: what Markdown, HTML, a mention, an issue number or a bare link needs is escaped."""
     line = _SPECIAL.sub(_escaped, one_line(value, limit).strip())
     return _LEADING.sub(lambda match: "".join(f"&#{ord(c)};" for c in match.group()), line)
+
+
+def prose(value: str, limit: int = CELL) -> str:
+    """Text of porter's own rules and tables: as ``text``, but addresses stay whole, since people copy them into commands."""
+    parts = _ADDRESS.split(one_line(value, limit))
+    return "".join(f"<{part}>" if at % 2 else _kept(part) for at, part in enumerate(parts))
+
+
+def _kept(part: str) -> str:
+    """A part of a sentence with the blanks at its ends."""
+    inner = text(part, len(part) + 1)
+    return (" " if part[:1] == " " else "") + inner + (" " if part[-1:] == " " and inner else "")
 
 
 def _escaped(match: re.Match[str]) -> str:
