@@ -34,6 +34,7 @@ def sided(report: Report) -> dict[str, str]:
         ({"serve_DOT_py": "import tensorrt_llm\ntensorrt_llm.LLM(model='x')\n"}, (), "Components", "nvidia"),
         ({"compose_DOT_yaml": SERVICE}, (), "NVFP4", "nvidia"),
         ({"requirements_DOT_txt": "deepspeed==0.17.0\n"}, (), "Interconnect", "measure"),
+        ({"requirements_DOT_txt": "torch\n", "job_DOT_sh": "export NCCL_DEBUG=INFO\ntorchrun train.py\n"}, (), "Interconnect", "measure"),
         ({"a_DOT_py": "print(1)\n"}, ("meta-llama/Llama-3.1-8B-Instruct",), "Small", "nvidia"),
         ({"serve_DOT_sh": "vllm serve big/model --tensor-parallel-size 16\n"}, (), "Domain", "nvidia"),
     ],
@@ -57,3 +58,22 @@ def test_the_markdown_report_is_the_whole_assessment() -> None:
     text = markdown.render(pipeline.audit(REPOS / "hpc-cmake", Config(jobs=0)))
     assert "## Strategies" in text and "**Recommended:" in text and "## Runbook" in text and "- [ ] **Record the baseline" in text
     assert "  ```sh\n  git -C . rev-parse HEAD" in text and text.count("```") % 2 == 0
+
+
+def test_a_program_served_by_closed_images_does_not_run_as_it_is(tmp_path: Path) -> None:
+    """Only libraries that the code imports were looked at: a compose file of NIM images was told to run as it is."""
+    images = "services:\n" + "".join(f"  s{i}:\n    image: nvcr.io/nim/meta/llama-3.1-{i}b-instruct:1.8\n" for i in (8, 70))
+    ci = "on: push\njobs:\n  t:\n    runs-on: arc-runners-org-nvidia-ai-bp-2-gpu\n    steps:\n      - run: pytest\n"
+    report = scanned(tmp_path, compose_DOT_yaml=images, app_DOT_py="print(1)\n", _DOT_github__workflows__t_DOT_yml=ci)
+    best = report.strategies[0]
+    assert best.id == "library" and best.name.startswith("Another library or server") and "NIM" in best.reason
+    assert sided(report)["Components"] == "nvidia"
+    lines = {line.label: line for line in report.estimate.lines}
+    assert "same decision" in lines["CI with an AMD GPU runner"].arithmetic  # the runner was paid twice
+    steps = {step.id: step for step in report.runbook}
+    assert "build" not in steps and steps["ci"].rules == ("ci-nvidia-runner",)
+
+
+def test_a_project_that_builds_for_amd_is_not_translated_again() -> None:
+    steps = {step.id: step for step in pipeline.audit(REPOS / "half-ported", Config(jobs=0)).runbook}
+    assert "translate" not in steps and all("hipify" not in command for step in steps.values() for command in step.commands)

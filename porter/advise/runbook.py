@@ -20,6 +20,7 @@ AMD_BUILD = "build-amd"  # the baseline has a build folder of its own
 GPUS_OF = {"gfx90a": ("MI250X",), "gfx942": ("MI300X", "MI325X"), "gfx950": ("MI350X", "MI355X"), "gfx1250": ("MI455X",)}
 NO_TESTS = "# no tests were found: run the program on fixed inputs and keep its outputs"
 NO_RUNNER = "# test files were found, and nothing that runs them: run them as the project does and keep their results"
+OWN_BUILD = "# the project builds for AMD already: build it in the way it has, for the targets of this report"
 COMPARE = ", then compare them with those of the baseline"
 
 
@@ -77,7 +78,7 @@ def steps(report: Report) -> tuple[RunbookStep, ...]:
 
 
 def _shown(step: _Step, seen: Traits) -> bool:
-    words = seen.words | ({"cuda"} if seen.has_cuda else frozenset())
+    words = seen.words | ({"cuda"} if seen.has_cuda else frozenset()) | ({"ported"} if seen.ported else frozenset())
     return (not step.traits or not words.isdisjoint(step.traits)) and words.isdisjoint(step.without)
 
 
@@ -140,6 +141,8 @@ def _size(report: Report, seen: Traits) -> str:
 def _builds(report: Report, seen: Traits) -> list[str]:
     """How this repository is built for the targets, by the build files that it has."""
     targets = ";".join(report.targets)
+    if report.already_ported:
+        return [OWN_BUILD]
     if seen.is_package or seen.is_extension:
         return [f"PYTORCH_ROCM_ARCH='{targets}' python -m pip install --no-build-isolation -v ."]
     if "cmake" in seen.kinds:
@@ -153,7 +156,7 @@ def _builds(report: Report, seen: Traits) -> list[str]:
         flags = " ".join(f"--offload-arch={target}" for target in report.targets)
         return [f"make CC=amdclang++ CXX=amdclang++ NVCC='hipcc {flags}'"]
     if not seen.has_cuda:
-        return ["python -m pip install --no-build-isolation -v ."] if "python" in seen.kinds else []
+        return ["python -m pip install --no-build-isolation -v ."] if seen.installs else []
     return ["hipcc " + " ".join(f"--offload-arch={target}" for target in report.targets) + " -o program.amd <the translated sources>"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable
 
-from porter.advise.traits import DAYS, Traits, traits
+from porter.advise.traits import DAYS, STANDS_ON, Traits, traits
 from porter.estimate.simulate import two_digits
 from porter.estimate.words import duration
 from porter.model import Action, Note, Report, Severity
@@ -44,7 +44,7 @@ def _components(report: Report) -> Note | None:
     hours: dict[str, float] = {}
     hard: set[str] = set()
     for finding in report.findings:
-        library = finding.category == "cuda-only-library"
+        library = finding.category in STANDS_ON
         if finding.severity < Severity.MAJOR or not (library or finding.action is Action.REDESIGN):
             continue
         hours[finding.rule] = hours.get(finding.rule, 0.0) + finding.effort_hours.likely
@@ -93,7 +93,8 @@ def _nvfp4(report: Report) -> Note | None:
 
 def _training(seen: Traits) -> Note | None:
     """Collectives alone do not say that the interconnect limits anything; the profile of the system that is there does."""
-    distributed = "torch-nccl-backend" in seen.rules and not seen.has("vllm", "sglang")
+    framework = seen.has("torch", "jax", "tensorflow") and not seen.has("vllm", "sglang", "tritonserver")
+    distributed = framework and (seen.has("collectives") or "torch-nccl-backend" in seen.rules)
     if not distributed and not any(fnmatch.fnmatchcase(rule, glob) for rule in seen.rules for glob in TRAINING):
         return None
     return Note(

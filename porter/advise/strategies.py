@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from porter.advise.traits import Traits, blocking_libraries, redesign_hours, traits
+from porter.advise.traits import DAYS, Traits, blocking_libraries, redesign_hours, traits
 from porter.errors import RuleError
 from porter.estimate import parameters
 from porter.estimate.simulate import two_digits
@@ -108,6 +108,8 @@ def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:
         return not blocked, NO_DROP_IN + _titles(blocked) if blocked else "the repository has no CUDA sources of its own"
     if name == "library" and not seen.has_cuda and blocked:
         return True, NO_DROP_IN + _titles(blocked)
+    if name == "library" and not seen.has_cuda:
+        return False, f"nothing it stands on takes {duration(DAYS)} or more to replace"
     if not seen.has_cuda:
         return False, "there are no CUDA sources to port"
     if report.already_ported and name != "hipify-build":

@@ -36,6 +36,8 @@ class Traits(msgspec.Struct, frozen=True):
     """Answers about one repository, all from its report."""
 
     has_cuda: bool
+    ported: bool  # the project builds for AMD already
+    installs: bool  # a setup.py or pyproject.toml at its root
     is_package: bool  # a Python package with CUDA sources of its own, made by the setup.py of its root
     is_extension: bool  # PyTorch compiles and translates: a setup.py anywhere, and a CUDAExtension or nothing else seen to compile CUDA
     has_tests: bool
@@ -65,6 +67,8 @@ def traits(report: Report) -> Traits:
     matrix = [kernel for kernel in report.kernels if MATRIX_FEATURES & set(kernel.features)]
     return Traits(
         has_cuda=any(record.kind == "cuda" for record in report.files),
+        ported=report.already_ported,
+        installs=any(record.path in ("setup.py", "pyproject.toml") for record in report.files),
         is_package="setup.py" in setups,
         is_extension=bool(setups) and ("torch-cuda-extension" in rules or not _other_build(report)),
         has_tests=bool(tests or runners),
@@ -91,12 +95,15 @@ def redesign_hours(report: Report) -> float:
     return sum(finding.effort_hours.likely for finding in report.findings if finding.action is Action.REDESIGN)
 
 
+STANDS_ON = frozenset({"cuda-only-library", "container"})  # categories of what a program calls or is served by
+
+
 def blocking_libraries(report: Report) -> list[tuple[str, str]]:
-    """CUDA-only libraries without a drop-in for ROCm that cost days to replace, each with what takes its place; the dearest first."""
+    """Libraries and servers without a drop-in for ROCm that cost days to replace, each with what takes its place; the dearest first."""
     cost: dict[str, float] = {}
     for finding in report.findings:
         status = finding.replacement.status if finding.replacement else "no-equivalent"
-        if finding.severity >= Severity.MAJOR and finding.category == "cuda-only-library" and status in REPLACED:
+        if finding.severity >= Severity.MAJOR and finding.category in STANDS_ON and status in REPLACED:
             cost[finding.rule] = cost.get(finding.rule, 0.0) + finding.effort_hours.likely
     cost = {rule: hours for rule, hours in cost.items() if hours >= DAYS}
     out = []

@@ -19,6 +19,7 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lines: float
     exponent: float
     least: float
+    least_of_work: float  # of a project without CUDA sources: somebody sets up the machine and runs the thing, however little is changed
 
 
 class Sharing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,7 +93,7 @@ class Project(msgspec.Struct, frozen=True):
 
     def share_of_work(self, fixing: float) -> float:
         """The same for a project without CUDA sources, by the likely hours of its findings: it is as large as what has to be changed."""
-        return min(1.0, fixing / self.work)
+        return min(1.0, max(self.size.least_of_work, fixing / self.work))
 
     def phase_of(self, category: str) -> str:
         """The phase in which findings of a category are fixed."""

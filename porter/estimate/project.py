@@ -44,13 +44,19 @@ def lines(
     made = _Lines(share if cuda else project().share_of_work(fixing.likely), "a small project" if cuda else "little to change")
     made.whole("environment")
     made.review(cuda)
+    left = dict(paid or {}) if cuda else _decided_by(findings)
     for name in _decided(own) if cuda else _ci(own):
-        made.whole(name, (paid or {}).get(project().lines[name].pattern, 1.0))
+        made.whole(name, left.get(project().lines[name].pattern, 1.0))
     _right(made, own, cuda)
     if _ci(own):
         made.part_of("merge", fixing)
     made.things("profile", sum(1 for one in cuda for kernel in one.kernels if kernel.launches), "launched kernel")
     return [line for line in made.done if line.hours.worst > 0]
+
+
+def _decided_by(findings: Sequence[Finding]) -> dict[str, float]:
+    """What project lines pay where findings settle their decision already; without CUDA sources the findings are always the dearer."""
+    return dict.fromkeys({project().family(finding.rule, finding.category) for finding in findings}, project().sharing.same_pattern)
 
 
 def _cuda(own: Sequence[Examined]) -> list[Examined]:

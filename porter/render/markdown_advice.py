@@ -28,7 +28,8 @@ def _way(way: Strategy) -> tuple[str, ...]:
     costed = way.costed and way.hours.worst > 0
     lines = numbers.count(round(way.added_lines.p50)) if costed and way.added_lines.p90 else "–"
     return (
-        text(way.name), "yes" if way.fits else "no", text(way.why, 600), numbers.hours(way.hours.likely) if costed else "–",
+        text(way.name), "yes" if way.fits else "no" if way.costed else "not judged", text(way.why, 600),
+        numbers.hours(way.hours.likely) if costed else "–",
         numbers.spread(way.hours) if costed else "–", lines,
         numbers.hours(way.maintenance_hours.likely) if costed and way.maintenance_hours.worst else "–",
     )  # fmt: skip
