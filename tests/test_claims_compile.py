@@ -123,3 +123,34 @@ def test_compile_errors_on_gfx942(tmp_path: Path) -> None:
     command += ["-isystem", headers, "-D__HIP_PLATFORM_AMD__"]
     wrong = check_all(ON_GFX942, command, tmp_path)
     assert not wrong, "\n".join(wrong)
+
+
+TORCH_WIDTH = """
+static __host__ inline int lanes() { return 64; }
+static __device__ inline constexpr int lanes() { return 64; }
+#define C10_WARP_SIZE (lanes())
+template <int N> __global__ void norm(float* x) {
+  __shared__ float parts[C10_WARP_SIZE];
+  constexpr int half = C10_WARP_SIZE / 2;
+  parts[threadIdx.x % C10_WARP_SIZE] = x[half];
+  x[N] = parts[0];
+}
+void asked(float* x) { const int threads = C10_WARP_SIZE * 4; norm<1><<<1, threads>>>(x); }
+"""
+TORCH_CONSTANTS = (
+    "constexpr int at_file = C10_WARP_SIZE * 2;", "void f(float* x) { norm<C10_WARP_SIZE><<<1, 64>>>(x); }",
+    "void f() { constexpr int threads = C10_WARP_SIZE; (void)threads; }", 'void f() { static_assert(C10_WARP_SIZE > 1, ""); }',
+    "__global__ void __launch_bounds__(C10_WARP_SIZE * 4) f(float* x) { x[0] = 1; }",
+)  # fmt: skip
+
+
+@pytest.mark.needs_tool
+def test_a_width_that_the_host_asks_for_is_no_constant_there(tmp_path: Path) -> None:
+    headers = os.environ.get("PORTER_HIP_INCLUDE", "")
+    if not headers:
+        missing("PORTER_HIP_INCLUDE names no folder with the headers of HIP 7")
+    command = [need_tool("clang-19"), "-x", "hip", "--offload-arch=gfx942", "--cuda-host-only", "-nogpulib", "-fsyntax-only"]
+    command += ["-isystem", headers, "-D__HIP_PLATFORM_AMD__"]
+    head = "#include <hip/hip_runtime.h>\n" + TORCH_WIDTH
+    assert not run_compiler(command, head, tmp_path, "device")
+    assert all(run_compiler(command, f"{head}{text}\n", tmp_path, f"host{n}") for n, text in enumerate(TORCH_CONSTANTS))

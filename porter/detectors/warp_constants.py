@@ -19,7 +19,7 @@ from porter.flow.use import Use
 from porter.flow.values import WARP, WAVE
 from porter.flow.warps import related, verdicts
 from porter.link import Index
-from porter.model import Confidence, Hit, Live, Related
+from porter.model import Confidence, Hit, Live, Related, Span
 from porter.parse import Parsed
 from porter.parse.guards import SourceGuards
 
@@ -27,6 +27,7 @@ KINDS = ("cuda", "cxx")
 MOST_PLACES = 400  # of other files that a definition lists
 DEDUCED = frozenset({"std::min", "std::max", "std::clamp", "std::swap", "printf"})
 CONSTANT_NAMES = frozenset({"warpSize", "CUB_WARP_THREADS", "CUB_PTX_WARP_THREADS"})
+TORCH_WIDTH = frozenset({"C10_WARP_SIZE"})
 
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
@@ -37,6 +38,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     for env in program.envs:
         yield from _not_constant(env)
     yield from _file_level(program)
+    yield from _torch_width(program)
 
 
 def _definitions(program: Program, config: Config) -> Iterator[Hit]:
@@ -153,11 +155,11 @@ def _users(program: Program) -> dict[str, list[tuple[int, Use]]]:
     return found
 
 
-def _mentions(expr: Expr | None) -> Expr | None:
+def _mentions(expr: Expr | None, names: frozenset[str] = CONSTANT_NAMES) -> Expr | None:
     """The first use of warpSize, or of a macro for it, in an expression."""
     if expr is None:
         return None
-    return next((part for part in walk(expr) if part.kind == "name" and part.op in CONSTANT_NAMES), None)
+    return next((part for part in walk(expr) if part.kind == "name" and part.op in names), None)
 
 
 def _not_constant(env: Env) -> Iterator[Hit]:
@@ -174,15 +176,15 @@ def _not_constant(env: Env) -> Iterator[Hit]:
                 yield from _in_expression(env, root, host)
 
 
-def _constant_place(event: Event) -> str:
+def _constant_place(event: Event, names: frozenset[str] = CONSTANT_NAMES) -> str:
     """Where an event needs a constant expression and holds warpSize; empty if nowhere."""
-    if any(_mentions(extent) is not None for extent in event.extents):
+    if any(_mentions(extent, names) is not None for extent in event.extents):
         return "an array bound"
-    if event.kind in ("static_assert", "case") and _mentions(event.value) is not None:
+    if event.kind in ("static_assert", "case") and _mentions(event.value, names) is not None:
         return "a static_assert" if event.kind == "static_assert" else "a case label"
-    if event.kind == "decl" and "constexpr" in event.type and _mentions(event.value) is not None:
+    if event.kind == "decl" and "constexpr" in event.type and _mentions(event.value, names) is not None:
         return "a constexpr initialiser"
-    if event.guards and event.guards[-1].constexpr and _mentions(event.guards[-1].condition) is not None:
+    if event.guards and event.guards[-1].constexpr and _mentions(event.guards[-1].condition, names) is not None:
         return "if constexpr" if event.guards[-1].condition.line == event.line else ""
     return ""
 
@@ -221,3 +223,25 @@ def _file_level(program: Program) -> Iterator[Hit]:
         found = _mentions(condition)
         if found is not None and not (found.op == "warpSize" and program.redefines("warpSize")):
             yield Hit("warpsize-not-constant", found.span, "warpSize in a static_assert", "file", confidence=Confidence.HIGH)
+
+
+def _torch_width(program: Program) -> Iterator[Hit]:
+    """PyTorch's C10_WARP_SIZE where the host's compiler wants a constant; an array of the host may have any length."""
+    if program.redefines("C10_WARP_SIZE"):
+        return
+    found: list[tuple[Span, str, str]] = []
+    for definition in (one for listed in program.unit.constants.values() for one in listed):
+        if definition.kind == "constant" and "constexpr" in definition.type and _mentions(definition.value, TORCH_WIDTH) is not None:
+            found.append((definition.span, f"the constant {definition.name}", definition.name))
+    for env in program.envs:
+        name = env.function.name
+        found += [(bound.span, "launch bounds", name) for bound in env.function.bounds if _mentions(bound, TORCH_WIDTH) is not None]
+        for event in env.function.events if env.function.side == "host" else ():
+            place = _constant_place(event, TORCH_WIDTH)
+            if place and place != "an array bound":
+                found.append((event.span, place, name))
+            parts = [part for root in (event.target, event.value) if root is not None for part in walk(root)]
+            given = [part for part in parts if any(_mentions(arg, TORCH_WIDTH) is not None for arg in part.targs)]
+            found += [(part.span, "a template argument", name) for part in given]
+    for span, place, subject in found:
+        yield Hit("torch-warp-size-on-host", span, f"C10_WARP_SIZE in {place}", subject, confidence=Confidence.HIGH)
