@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from porter.cli import main
+from porter.size import known
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVE = "#!/bin/sh\nvllm serve meta-llama/Llama-3.1-70B-Instruct --max-model-len 32768 --tensor-parallel-size 4\n"
@@ -62,3 +63,22 @@ def test_what_cannot_be_sized_is_refused_before_the_audit(repository: Path, word
     result = CliRunner().invoke(main, ["scan", str(repository), *words])
     assert (result.exit_code, result.output.count("\n")) == (2, 1)
     assert said in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "weights"),
+    [
+        ("nvidia/Llama-3.1-8B-Instruct-NVFP4", "nvfp4", 4.52),
+        ("nvidia/Llama-3.1-405B-Instruct-FP4", "nvfp4", 228.3),
+        ("RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8-dynamic", "fp8", 70.6),
+        ("Qwen/Qwen2.5-72B-Instruct-AWQ", "awq", 37.8),
+        ("amd/Llama-3.3-70B-Instruct-MXFP4", "mxfp4", 37.5),
+    ],
+)
+def test_a_quantised_upload_is_sized_by_the_model_and_the_format_of_its_name(name: str, dtype: str, weights: float) -> None:
+    shape = known.find(name, known.models())
+    assert shape is not None and shape.format.name == dtype and shape.weight_bytes / 1e9 == pytest.approx(weights, rel=0.01)
+    assert any("by its name" in note for note in shape.notes)
+    assert (
+        known.find("somebody/Else-8B-FP8", known.models()) is None and known.find("deepseek-ai/DeepSeek-V3-NVFP4", known.models()) is None
+    )

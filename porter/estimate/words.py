@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 def duration(hours: float) -> str:
-    """Hours as people write them, to two or three digits: < 1 min, 10 min, 2 h, 140 h."""
+    """Hours as people write them, to two digits: < 1 min, 10 min, 2 h, 6.6 h, 140 h."""
     if 0 < hours * 60 < 0.5:
         return "< 1 min"
     if hours < 1:
         return f"{hours * 60:.0f} min"
-    return f"{hours:.3g} h" if hours < 1000 else f"{hours:,.0f} h"
+    return f"{hours:.2g} h" if hours < 9.95 else f"{float(f'{hours:.2g}'):,.0f} h"
 
 
 def percent(share: float) -> str:

@@ -78,7 +78,7 @@ def _model(model: ModelSize) -> list[str]:
         )
         for fit in model.fits
     ]  # fmt: skip
-    heads = ("GPU", "Memory", "GPUs", "Layout", "Replicas a server", "Free", f"{text(model.dtype)} in hardware", *money)
+    heads = ("GPU", "Memory", "GPUs", "Layout", "Replicas a server", "Free, with the reserve", f"{text(model.dtype)} in hardware", *money)
     return [
         f"### {text(model.name)}", "",
         f"{model.params / 1e9:,.1f} billion parameters in {text(model.dtype)}: weights {model.weights_gb:,.1f} GB, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import tomllib
 
 import msgspec
@@ -11,6 +12,12 @@ from porter.errors import RuleError
 from porter.rules import rules_folder
 from porter.size.dtypes import dtype_of
 from porter.size.shape import Cache, Shape
+
+# How uploads of quantised versions end; NVIDIA's -FP4 are NVFP4.
+_QUANTISED = re.compile(
+    r"[-_.](NVFP4|MXFP4|FP4|FP8|AWQ|GPTQ|INT8|INT4|W8A8|W4A16)(?:[-_](?:dynamic|block|KV|INT4|INT8|Int4|Int8))?\Z", re.IGNORECASE
+)
+_FORMATS = {"fp4": "nvfp4"}
 
 
 class _Model(msgspec.Struct, forbid_unknown_fields=True):
@@ -40,6 +47,21 @@ def models() -> dict[str, Shape]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, OSError) as error:
         raise RuleError(f"{path}: {error}") from error
     return {name.lower(): _shape(model, name) for model in table.model for name in model.names}
+
+
+def find(name: str, known: dict[str, Shape]) -> Shape | None:
+    """A public model by its name, or a quantised upload of one by the format that its name ends with; None for a name nobody here knows."""
+    exact = known.get(name.lower())
+    ending = _QUANTISED.search(name)
+    if exact is not None or ending is None or "/" not in name:
+        return exact
+    base = name[: ending.start()].rsplit("/", 1)[-1].lower()
+    whole = next((shape for other, shape in known.items() if other.rsplit("/", 1)[-1] == base), None)
+    if whole is None or whole.format.family not in ("bf16", "fp32"):
+        return None
+    form = dtype_of(_FORMATS.get(ending[1].lower(), ending[1]))
+    note = f"by its name {whole.name} in {form.name}: counted for every weight, what the upload keeps in {whole.dtype.name} comes on top"
+    return msgspec.structs.replace(whole, name=name, dtype=form, stored_bytes=0, notes=(*whole.notes, note))
 
 
 def _shape(model: _Model, name: str) -> Shape:

@@ -53,18 +53,24 @@ def check(config: Config) -> None:
 
 def _named(name: str) -> Found:
     """A model that the user names: a config.json, a folder with one, or a public name."""
-    shape = known.models().get(name.lower())
+    shape = known.find(name, known.models())
     if shape is not None:
         return Found(shape, "named by the user")
     try:
         look: Look = repository.look(Path(name))
     except InputError as error:
         raise ConfigError(
-            f"--model {name}: neither a model that porter knows nor a config.json", "porter size names what it knows"
+            f"--model {name}: neither a model that porter knows nor a config.json", f"it knows {_some()}; or give the path of a config.json"
         ) from error
     if len(look.found) != 1:
         raise ConfigError(f"--model {name}: names {len(look.found)} models", "the config.json of one")
     return look.found[0]
+
+
+def _some() -> str:
+    """A few of the names that are known, to show their form."""
+    names = sorted({shape.name for shape in known.models().values()})
+    return f"{len(names)} names such as {', '.join(names[:: max(1, len(names) // 4)][:4])}"
 
 
 def _model(answer: Answer) -> ModelSize:
