@@ -39,6 +39,8 @@ def names(kind: str, text: str, wanted: str) -> list[str]:
         ('bash -lc "cd x && nvcc -arch=sm_90 a.cu"', "compile_flag", "-arch=sm_90"),
         ("g++ a.o -L/usr/local/cuda/lib64 -lcudart -o a", "link_library", "cudart"),
         ("X=$(nvcc --version)", "command", "nvcc"),
+        ("g++ -U FOO -D BAR=1 a.cc", "compile_flag", "-UFOO"),
+        ("nvcc -U FOO -D BAR=1 a.cu", "compile_flag", "-DBAR=1"),
         ("helm repo add nvidia https://helm.ngc.nvidia.com/nvidia && helm repo update", "index_url", "https://helm.ngc.nvidia.com/nvidia"),
         ('NVCC_GENCODE="-gencode=arch=compute_80,code=sm_80" make', "compile_flag", "-gencode=arch=compute_80,code=sm_80"),
         ("cmake -S . -DCMAKE_CUDA_ARCHITECTURES:STRING=90", "cmake_var", "CMAKE_CUDA_ARCHITECTURES"),

@@ -20,6 +20,8 @@ _WITH_VALUE = names(
     "--nvlink-options --default-stream -default-stream -t --threads -cudart --cudart -diag-suppress --diag-suppress"
 )
 _SILENT = names("-o -c -I -L -x -MF -MT -isystem -include --version -V --help -h")
+_MACRO = ("-D", "-U")
+_NAME = re.compile(r"[A-Za-z_]")
 _LIBRARY = re.compile(r"(?:.*/)?lib([A-Za-z0-9_+-]+)\.(?:so|a|dylib)(?:\.[\d.]+)?")
 
 
@@ -45,7 +47,7 @@ def read(sheet: Sheet, program: str, words: Iterable[Word], live: Live) -> None:
 def read_flags(sheet: Sheet, words: Iterable[Word], live: Live, everything: bool = True) -> None:
     """Compile flags as written, a separate value joined by `=`; -lfoo and libfoo.so as libraries.
 
-    With ``everything`` off only -D, -l and CUDA's own flags are noted.
+    With ``everything`` off only -D, -U, -l and CUDA's own flags are noted; -D NAME and -U NAME are one flag.
     """
     listed = list(words)
     skip = False
@@ -56,10 +58,12 @@ def read_flags(sheet: Sheet, words: Iterable[Word], live: Live, everything: bool
         text, end = word.text, word.end
         if text in _WITH_VALUE and at + 1 < len(listed):
             text, end, skip = f"{text}={listed[at + 1].text}", listed[at + 1].end, True
+        elif text in _MACRO and at + 1 < len(listed) and _NAME.match(listed[at + 1].text):
+            text, end, skip = text + listed[at + 1].text, listed[at + 1].end, True
         library = library_of(text)
         if library:
             sheet.add("link_library", library, word.start, end, live)
-        elif text.startswith("-") and len(text) > 1 and text not in _SILENT and (everything or text.startswith("-D") or is_cuda_flag(text)):
+        elif text.startswith("-") and len(text) > 1 and text not in _SILENT and (everything or text[:2] in _MACRO or is_cuda_flag(text)):
             sheet.add("compile_flag", text, word.start, end, live)
 
 
