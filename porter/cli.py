@@ -51,7 +51,7 @@ COMMANDS = {
     "shim": ("porter.cli_tools:shim", "Write a header that compiles for both vendors, with exactly the CUDA names that this code uses."),
     "size": (
         "porter.cli_size:size",
-        "Size a model: a config.json, a repository that serves models, or --params and the sizes of its cache.",
+        "Size a model: a config.json, a public name, a repository that serves models, or --params and the sizes of its cache.",
     ),
     "verify": (
         "porter.cli_tools:verify",

@@ -42,7 +42,7 @@ _OPTIONS = ("layers", "heads", "kv_heads", "head_dim", "kv_latent")
 @click.option("--throughput", multiple=True, metavar="[GPU=]N", help="Tokens a second you measured for one replica; may be repeated.")
 @click.option("--format", "form", type=click.Choice(("terminal", "json")), default="terminal", show_default=True)
 def size(path: str, form: str, **options: Any) -> None:
-    """Size a model: a config.json, a repository that serves models, or --params and the sizes of its cache."""
+    """Size a model: a config.json, a public name, a repository that serves models, or --params and the sizes of its cache."""
     import msgspec
 
     from porter.render.neutral import json_text

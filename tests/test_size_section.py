@@ -82,3 +82,19 @@ def test_a_quantised_upload_is_sized_by_the_model_and_the_format_of_its_name(nam
     assert (
         known.find("somebody/Else-8B-FP8", known.models()) is None and known.find("deepseek-ai/DeepSeek-V3-NVFP4", known.models()) is None
     )
+
+
+def test_porter_size_takes_a_public_name_and_says_what_it_does_not_know() -> None:
+    for name in ("meta-llama/Llama-3.1-70B-Instruct", "Llama-3.1-70B"):
+        done = CliRunner().invoke(main, ["size", name, "--format", "json"])
+        assert done.exit_code == 0 and json.loads(done.output)["weights_gb"] == pytest.approx(141.1, rel=0.01)
+    refused = CliRunner().invoke(main, ["size", "nobody/nothing"])
+    assert refused.exit_code == 2 and "no public model that porter knows" in refused.output and "meta-llama" in refused.output
+
+
+def test_a_throughput_without_a_price_is_named() -> None:
+    prices = str(Path(__file__).parent.parent / "docs/prices.example.toml")
+    options = ["size", "Qwen/Qwen3-32B", "--prices", prices, "--throughput", "MI300X=900", "--throughput", "MI355X=900"]
+    done = CliRunner().invoke(main, options)
+    assert done.exit_code == 0 and "no price of MI300X in the price file" in done.output
+    assert done.output.count("free GB is before the reserve") == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from porter.errors import ConfigError, InputError
-from porter.size import hardware, prices, repository
+from porter.size import hardware, known, prices, repository
 from porter.size.advice import Advice, advise
 from porter.size.dtypes import DTYPES, DType
 from porter.size.fit import Fit, Load, fit, need
@@ -44,6 +44,10 @@ def find(path: Path | None, given: Given) -> tuple[tuple[Found, ...], tuple[str,
             raise ConfigError("porter size needs a PATH or --params", "porter size config.json, or porter size --params 70B --dtype bf16")
         shape = Shape("the model of the options", given.params, dtype=DTYPES["bf16"], source="command line")
         return (Found(_with_options(shape, given), "from the options"),), ()
+    if not path.exists() and (public := known.find(str(path), known.models())) is not None:
+        return (Found(_with_options(public, given), "a public name"),), ()
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder, and no public model that porter knows", f"it knows {known.some()}")
     look = repository.look(path)
     if not look.found and given.params:
         return find(None, given)[0], look.unknown
@@ -108,13 +112,19 @@ def _answer(found: Found, given: Given, gpus: tuple[hardware.Gpu, ...], paid: pr
     sizes = need(found.shape, load)
     fits = tuple(fit(found.shape, load, sizes, gpu) for gpu in gpus)
     costs = _costs(fits, paid, measured) if paid else {}
-    advice = (*_of_command(found, given), *advise(found.shape, load, sizes, fits))
+    advice = (*_of_command(found, given), *_unpriced(paid, measured, gpus), *advise(found.shape, load, sizes, fits))
     return Answer(found.shape, found.where, load, sizes, fits, advice, costs, paid, found.served.tensor if found.served else 0)
 
 
 def _costs(fits: tuple[Fit, ...], paid: prices.Prices, measured: dict[str, float]) -> dict[str, prices.Cost]:
     pairs = ((row.gpu.gpu, prices.cost(row, paid, measured.get(row.gpu.gpu.upper(), measured.get("")))) for row in fits)
     return {name: cost for name, cost in pairs if cost is not None}
+
+
+def _unpriced(paid: prices.Prices | None, measured: dict[str, float], gpus: tuple[hardware.Gpu, ...]) -> tuple[Advice, ...]:
+    """A throughput of a GPU that the price file does not have gives no cost, and that is said."""
+    missing = [gpu.gpu for gpu in gpus if paid is not None and gpu.gpu.upper() in measured and paid.of(gpu) is None]
+    return (Advice(f"no price of {', '.join(missing)} in the price file, so what was measured there gives no cost"),) if missing else ()
 
 
 def _of_command(found: Found, given: Given) -> tuple[Advice, ...]:

@@ -49,9 +49,15 @@ def models() -> dict[str, Shape]:
     return {name.lower(): _shape(model, name) for model in table.model for name in model.names}
 
 
+def some() -> str:
+    """How many names are known, and a few of them to show their form."""
+    names = sorted({shape.name for shape in models().values()})
+    return f"{len(names)} names such as {', '.join(names[:: max(1, len(names) // 4)][:4])}"
+
+
 def find(name: str, known: dict[str, Shape]) -> Shape | None:
-    """A public model by its name, or a quantised upload of one by the format that its name ends with; None for a name nobody here knows."""
-    exact = known.get(name.lower())
+    """A public model by its name with or without its owner's, or a quantised upload by the format that its name ends with; else None."""
+    exact = known.get(name.lower()) or next((shape for other, shape in known.items() if other.rsplit("/", 1)[-1] == name.lower()), None)
     ending = _QUANTISED.search(name)
     if exact is not None or ending is None or "/" not in name:
         return exact

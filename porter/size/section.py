@@ -60,17 +60,12 @@ def _named(name: str) -> Found:
         look: Look = repository.look(Path(name))
     except InputError as error:
         raise ConfigError(
-            f"--model {name}: neither a model that porter knows nor a config.json", f"it knows {_some()}; or give the path of a config.json"
+            f"--model {name}: neither a model that porter knows nor a config.json",
+            f"it knows {known.some()}; or give the path of a config.json",
         ) from error
     if len(look.found) != 1:
         raise ConfigError(f"--model {name}: names {len(look.found)} models", "the config.json of one")
     return look.found[0]
-
-
-def _some() -> str:
-    """A few of the names that are known, to show their form."""
-    names = sorted({shape.name for shape in known.models().values()})
-    return f"{len(names)} names such as {', '.join(names[:: max(1, len(names) // 4)][:4])}"
 
 
 def _model(answer: Answer) -> ModelSize:

@@ -78,6 +78,7 @@ def page(answers: tuple[Answer, ...], unknown: tuple[str, ...], width: int, colo
     console = Console(file=out, width=width, force_terminal=colour, no_color=not colour, highlight=False, markup=False, emoji=False)
     for answer in answers:
         _answer(console, answer)
+    _say(console, _for_all(answers))
     for line in unknown:
         console.print(f"not sized, no numbers for it here: {one_line(line)}")
     return out.getvalue()
@@ -145,15 +146,25 @@ def _plain_table(first: str, *others: str) -> Any:
 
 
 def _below(console: Any, answer: Answer) -> None:
-    lines = ["free GB is before the reserve; a server is taken to hold eight; replicas a server = 8 / GPUs needed"]
-    lines += [f"{UNVERIFIED} {fit.gpu.gpu}: {fit.gpu.status}" for fit in answer.fits if not fit.gpu.memory_verified]
-    lines += [f"{fit.gpu.gpu} is {fit.gpu.devices} devices to software; TP counts devices" for fit in answer.fits if fit.gpu.devices > 1]
+    lines = []
     for advice in answer.advice:
         lines.append(f"{'! ' if advice.side else '- '}{one_line(advice.text)}" + (f" ({advice.source})" if advice.source else ""))
-    lines.append("not judged here: components without a replacement on AMD (porter scan), and training that the interconnect limits")
-    for line in lines:
-        filled = textwrap.wrap(line, console.width - 2, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
-        console.print("\n".join(filled), soft_wrap=True)
+    _say(console, lines)
     if answer.costs:
         console.print(_cost_table(answer))
     console.print("")
+
+
+def _for_all(answers: tuple[Answer, ...]) -> list[str]:
+    """What is true of every table above, once."""
+    fits = answers[0].fits if answers else ()
+    lines = ["free GB is before the reserve; a server is taken to hold eight; replicas a server = 8 / GPUs needed"]
+    lines += [f"{UNVERIFIED} {fit.gpu.gpu}: {fit.gpu.status}" for fit in fits if not fit.gpu.memory_verified]
+    lines += [f"{fit.gpu.gpu} is {fit.gpu.devices} devices to software; TP counts devices" for fit in fits if fit.gpu.devices > 1]
+    return [*lines, "not judged here: components without a replacement on AMD (porter scan), and training that the interconnect limits"]
+
+
+def _say(console: Any, lines: list[str]) -> None:
+    for line in lines:
+        filled = textwrap.wrap(line, console.width - 2, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
+        console.print("\n".join(filled), soft_wrap=True)
