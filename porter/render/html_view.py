@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from porter.model import CATEGORIES, EffortLine, FileRecord, Finding, HipifyCount, Report, RunbookStep
+from porter.model import CATEGORIES, FileRecord, Finding, HipifyCount, Report, RunbookStep
 from porter.render import charts, code, island, numbers, summary, verdict
 from porter.render.look import Look
 from porter.render.neutral import block, one_line
@@ -69,7 +69,7 @@ def view(report: Report, look: Look) -> dict[str, Any]:
     fixed = {
         "report": report, "look": look, "project": project, "title": look.title or project, "glossary": GLOSSARY, "limit": LIST_LIMIT,
         "en": Markup("" if look.lang == "en" else ' lang="en"'), "status": lambda group: words.text(_status(group)), "by_file": by_file,
-        "alternatives": lambda group: [words.text(text) for text in _alternatives(group)], "merged": merged,
+        "alternatives": lambda group: [words.text(text) for text in _alternatives(group)], "merged": summary.merged,
         "category_words": CATEGORY_WORDS, "severities": [str(severity) for severity in summary.SEVERITIES],
     }  # fmt: skip
     return fixed | _numbers(report, words) | _breakdowns(report, words) | _findings(report, groups, words) | _lists(report, words)
@@ -251,15 +251,6 @@ def by_file(findings: Iterable[Finding]) -> list[tuple[str, list[int]]]:
 def _alternatives(group: RuleGroup) -> tuple[str, ...]:
     """What else could be decided: by the category, else by what the rule asks for."""
     return ALTERNATIVES.get(group.rule.category) or ALTERNATIVES.get(str(group.rule.action), ())
-
-
-def merged(lines: Sequence[EffortLine]) -> list[tuple[EffortLine, int]]:
-    """Lines of the sum, most hours first; those that say the same of one rule are one, with their number and their sum."""
-    same: dict[tuple[str, str, str], list[EffortLine]] = defaultdict(list)
-    for line in lines:
-        same[line.rule, line.label, line.arithmetic].append(line)
-    out = [(msgspec.structs.replace(each[0], hours=summary.total(line.hours for line in each)), len(each)) for each in same.values()]
-    return sorted(out, key=lambda pair: (-pair[0].hours.likely, pair[0].label))
 
 
 def _status(group: RuleGroup) -> str:

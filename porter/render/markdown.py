@@ -101,16 +101,22 @@ def _place(group: summary.RuleGroup, index: int) -> tuple[str, ...]:
 
 
 def _effort(report: Report) -> list[str]:
-    lines = sorted(report.estimate.lines, key=lambda line: -line.hours.likely)
+    lines = summary.merged(report.estimate.lines)
     if not lines:
         return []
     rows = [
-        (text(line.label), text(line.arithmetic), numbers.hours(line.hours.likely), numbers.spread(line.hours)) for line in lines[:LINES]
+        (
+            text(line.label),
+            text(f"{times} × ({line.arithmetic})" if times > 1 else line.arithmetic, 1000),
+            numbers.hours(line.hours.likely),
+            numbers.spread(line.hours),
+        )
+        for line, times in lines[:LINES]
     ]
     if rest := lines[LINES:]:
-        left = summary.total(line.hours for line in rest)
+        left = summary.total(line.hours for line, _ in rest)
         rows.append((f"{len(rest)} smaller lines", "", numbers.hours(left.likely), numbers.spread(left)))
-    total = summary.total(line.hours for line in lines)
+    total = summary.total(line.hours for line, _ in lines)
     rows.append(("**Sum**", "", f"**{numbers.hours(total.likely)}**", numbers.spread(total)))
     out = ["## Effort", "", "Person-hours; the median above comes from a simulation of these lines together.", ""]
     out += table(("What", "Arithmetic", "Likely", "Best to worst"), rows, (2, 3))

@@ -226,3 +226,12 @@ def is_compared(report: Report) -> bool:
 def matters(report: Report) -> int:
     """Number of problems that may have cost a finding."""
     return sum(1 for problem in report.problems if problem.matters)
+
+
+def merged(lines: Iterable[EffortLine]) -> list[tuple[EffortLine, int]]:
+    """Lines of the sum, most hours first; those that say the same of one rule are one, with their number and their sum."""
+    same: dict[tuple[str, str, str], list[EffortLine]] = defaultdict(list)
+    for line in lines:
+        same[line.rule, line.label, line.arithmetic].append(line)
+    out = [(msgspec.structs.replace(each[0], hours=total(line.hours for line in each)), len(each)) for each in same.values()]
+    return sorted(out, key=lambda pair: (-pair[0].hours.likely, pair[0].label))
