@@ -52,7 +52,7 @@ def _sums(parsed: Parsed) -> Iterator[tuple[Fact, str, Any]]:
         function = places.function_at(parsed, fact.span) if names else None
         if function is None:
             continue
-        text = dict(_listed(function)).get(names[0], "")
+        text = dict(_listed(parsed, function)).get(names[0], "")
         if "*" in text and FLOAT.search(text):
             yield fact, names[0], function
 
@@ -65,7 +65,7 @@ def _narrow(parsed: Parsed, index: Any) -> Iterator[Hit]:
         cast = CAST.match(fact.args[0])
         names = NAME.findall(fact.args[0])
         function = places.function_at(parsed, fact.span) if names and cast is None else None
-        text = dict(_listed(function)).get(names[0], "") if function is not None else ""
+        text = dict(_listed(parsed, function)).get(names[0], "") if function is not None else ""
         found = cast or (NARROW.search(text) if "*" in text else None)
         if found is not None and not _has_overload(found["type"], index):
             sure = Confidence.MEDIUM if "bf" in found["type"] else Confidence.HIGH
@@ -78,7 +78,7 @@ def _has_overload(name: str, index: Any) -> bool:
     return any(any(re.search(rf"\b{re.escape(name)}\b", p.text) for p in one.params) for _, one in own)
 
 
-def _listed(function: Any) -> list[tuple[str, str]]:
+def _listed(parsed: Parsed, function: Any) -> list[tuple[str, str]]:
     """Name and text of each parameter of a function, in order."""
     node = function.child_by_field_name("declarator")
     for _ in range(8):
@@ -88,7 +88,7 @@ def _listed(function: Any) -> list[tuple[str, str]]:
     listed = node.child_by_field_name("parameters") if node is not None else None
     out = []
     for child in listed.named_children if listed is not None else ():
-        text = (child.text or b"").decode("utf-8", "replace")
+        text = places.text(parsed, child).decode("utf-8", "replace")
         names = NAME.findall(text.partition("=")[0])
         out.append((names[-1] if names else "", text))
     return out
@@ -105,7 +105,9 @@ def _summed(parsed: Parsed, index: Any, sums: list[tuple[Fact, str, Any]], is_un
         if (is_unsafe or added.unsafe) and place != path and (place in around or _is_only(index, kernel))
     }
     own = [one for one in sums if is_unsafe or one[0].name == UNSAFE]
-    return found | {(places.name_of(parsed, function), _place(function, name)): (path, fact.span.line) for fact, name, function in own}
+    return found | {
+        (places.name_of(parsed, function), _place(parsed, function, name)): (path, fact.span.line) for fact, name, function in own
+    }
 
 
 def _is_only(index: Any, kernel: str) -> bool:
@@ -134,5 +136,5 @@ def _on_managed_memory(parsed: Parsed, summed: dict[tuple[str, int], tuple[str, 
                     yield Hit("unsafe-atomic-on-managed-memory", fact.span, message, names[-1], confidence=Confidence.HIGH, related=related)
 
 
-def _place(function: Any, name: str) -> int:
-    return next((place for place, (own, _) in enumerate(_listed(function)) if own == name), -1)
+def _place(parsed: Parsed, function: Any, name: str) -> int:
+    return next((place for place, (own, _) in enumerate(_listed(parsed, function)) if own == name), -1)

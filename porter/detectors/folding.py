@@ -32,27 +32,32 @@ def constants(parsed: Parsed) -> dict[str, str]:
 
 def named_values(parsed: Parsed) -> list[tuple[str, str, Any]]:
     """Name, text and node of every constant with a value: constexpr, const, enumerators."""
-    if parsed.tree is None:
-        return []
     kept: list[tuple[str, str, Any]] | None = parsed.extra.get("folding_named")
     if kept is not None:
         return kept
     kept = []
-    for node in places.nodes(parsed.tree.root_node, ("declaration", "field_declaration", "enumerator")):
-        if node.type == "enumerator":
-            pairs = [(node.child_by_field_name("name"), node.child_by_field_name("value"))]
-        elif not any(child.text in (b"constexpr", b"const") for child in node.children if child.type == "type_qualifier"):
-            continue
-        elif node.type == "field_declaration":
-            pairs = [(node.child_by_field_name("declarator"), node.child_by_field_name("default_value"))]
-        else:
-            inits = [child for child in node.named_children if child.type == "init_declarator"]
-            pairs = [(init.child_by_field_name("declarator"), init.child_by_field_name("value")) for init in inits]
-        for name, value in pairs:
+    for node in (*places.captured(parsed, "declaration"), *places.captured(parsed, "enumerator")):
+        for name, value in _pairs(parsed, node):
             if name is not None and value is not None and name.child_count == 0:
-                kept.append((_text(name), _text(value), node))
+                texts = [places.text(parsed, one).decode("utf-8", "replace") for one in (name, value)]
+                kept.append((texts[0], texts[1], node))
     parsed.extra["folding_named"] = kept
     return kept
+
+
+def _pairs(parsed: Parsed, node: Any) -> list[tuple[Any, Any]]:
+    """Nodes of the names and values that a declaration makes, none for one that is not const."""
+    kind = node.type
+    if kind == "enumerator":
+        return [(node.child_by_field_name("name"), node.child_by_field_name("value"))]
+    if b"const" not in places.text(parsed, node):
+        return []  # the bytes say so sooner than the children
+    if not any(places.text(parsed, child) in (b"constexpr", b"const") for child in node.children if child.type == "type_qualifier"):
+        return []
+    if kind == "field_declaration":
+        return [(node.child_by_field_name("declarator"), node.child_by_field_name("default_value"))]
+    inits = [child for child in node.named_children if child.type == "init_declarator"]
+    return [(init.child_by_field_name("declarator"), init.child_by_field_name("value")) for init in inits]
 
 
 def fold(parsed: Parsed, text: str, index: Any = None) -> int | None:
@@ -74,8 +79,3 @@ def _value(parsed: Parsed, text: str, index: Any, depth: int) -> Value:
         return found if isinstance(found, int) else UNKNOWN
 
     return evaluate(text, lookup)
-
-
-def _text(node: Any) -> str:
-    raw: bytes = node.text or b""
-    return raw.decode("utf-8", "replace")

@@ -18,11 +18,9 @@ KINDS = ("cuda", "cxx")
 
 def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     """Hits of launch-bounds-cluster-argument."""
-    if parsed.tree is None or b"__launch_bounds__" not in parsed.file.data:
-        return []
     found = []
-    for node in places.nodes(parsed.tree.root_node, ("launch_bounds",)):
-        arguments = _arguments((node.text or b"").decode("utf-8", "replace"))
+    for node in places.captured(parsed, "launch_bounds"):
+        arguments = _arguments(places.text(parsed, node).decode("utf-8", "replace"))
         if len(arguments) >= 3:
             message = f"__launch_bounds__ with three arguments; the third, {arguments[2]}, is the largest cluster"
             found.append(Hit("launch-bounds-cluster-argument", places.span(node), message, "__launch_bounds__"))

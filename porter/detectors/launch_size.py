@@ -56,18 +56,18 @@ def _unbounded(parsed: Parsed, fact: Fact) -> list[str]:
     function = places.function_at(parsed, fact.span)
     if function is None or (STRIDES.search(parsed.file.data) and _strides(parsed, fact.name)):
         return []
-    grid = _definition(function, fact.args[0])
+    grid = _definition(parsed, function, fact.args[0])
     match = CEIL.search(grid)
     if match is None or CAPPED.search(grid):
         return []
     name = match["n"] or match["m"]
-    return [name] if _is_wide(function, name) else []
+    return [name] if _is_wide(parsed, function, name) else []
 
 
 def _is_narrowed(parsed: Parsed, fact: Fact) -> bool:
     """Whether the grid is cast to int: whoever wrote it knows the count to be small."""
     function = places.function_at(parsed, fact.span)
-    return function is not None and NARROWED.search(_definition(function, fact.args[0])) is not None
+    return function is not None and NARROWED.search(_definition(parsed, function, fact.args[0])) is not None
 
 
 def _kernel(parsed: Parsed, name: str) -> Any:
@@ -75,8 +75,8 @@ def _kernel(parsed: Parsed, name: str) -> Any:
     kernels: dict[str, Any] | None = parsed.extra.get("launch_size_kernels")
     if kernels is None:
         kernels = {}
-        for node in places.nodes(parsed.tree.root_node, ("function_definition",)):
-            if places.is_kernel(parsed, node):
+        for node in places.captured(parsed, "function"):
+            if node.type == "function_definition" and places.is_kernel(parsed, node):
                 kernels.setdefault(places.name_of(parsed, node), node)
         parsed.extra["launch_size_kernels"] = kernels
     return kernels.get(name.rpartition("::")[2])
@@ -85,44 +85,45 @@ def _kernel(parsed: Parsed, name: str) -> Any:
 def _strides(parsed: Parsed, kernel: str) -> bool:
     """Whether the kernel of that name, if it is in this file, walks in steps of the grid."""
     node = _kernel(parsed, kernel)
-    return node is not None and STRIDES.search(node.text or b"") is not None
+    return node is not None and STRIDES.search(places.text(parsed, node)) is not None
 
 
 def _leaves_early(parsed: Parsed, kernel: str) -> bool:
     """Whether the kernel counts its threads over the whole grid and asks only once if its number is past the end."""
     node = _kernel(parsed, kernel)
-    if node is None or b"blockIdx" not in (node.text or b""):
+    text = places.text(parsed, node) if node is not None else b""
+    if b"blockIdx" not in text:
         return False
     body = node.child_by_field_name("body")
-    ids = {match[1] for match in GLOBAL_ID.finditer(node.text)}
+    ids = {match[1] for match in GLOBAL_ID.finditer(text)}
     for branch in body.named_children if body is not None else ():
         if branch.type == "if_statement":
             condition = branch.child_by_field_name("condition")
-            names = GUARD.findall(condition.text or b"") if condition is not None else []
+            names = GUARD.findall(places.text(parsed, condition)) if condition is not None else []
             if any(first in ids or second in ids for first, second in names):
                 return True
     return False
 
 
-def _definition(function: Any, text: str) -> str:
+def _definition(parsed: Parsed, function: Any, text: str) -> str:
     """The expression behind a grid: itself, or what a variable of the function was made from."""
     if not re.fullmatch(r"[A-Za-z_]\w*", text):
         return text
     for node in places.nodes(function, ("init_declarator", "declaration")):
         declarator = node.child_by_field_name("declarator")
-        name = re.match(rb"[A-Za-z_]\w*", declarator.text or b"") if declarator is not None else None
+        name = re.match(rb"[A-Za-z_]\w*", places.text(parsed, declarator)) if declarator is not None else None
         if name is not None and name[0].decode() == text:
-            return str((node.text or b"").decode("utf-8", "replace"))
+            return places.text(parsed, node).decode("utf-8", "replace")
     return text
 
 
-def _is_wide(function: Any, name: str) -> bool:
+def _is_wide(parsed: Parsed, function: Any, name: str) -> bool:
     """Whether a parameter or variable of the function is declared with 64 bits."""
     for node in places.nodes(function, ("parameter_declaration", "declaration")):
         type_node = node.child_by_field_name("type")
-        if type_node is None or WIDE.search((type_node.text or b"").decode("utf-8", "replace")) is None:
+        if type_node is None or WIDE.search(places.text(parsed, type_node).decode("utf-8", "replace")) is None:
             continue
-        rest = (node.text or b"")[type_node.end_byte - node.start_byte :].decode("utf-8", "replace")
+        rest = places.text(parsed, node)[type_node.end_byte - node.start_byte :].decode("utf-8", "replace")
         if re.search(rf"(?:^|[\s,&]){re.escape(name)}\s*(?:[=,;{{(]|$)", rest):
             return True
     return False

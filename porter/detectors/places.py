@@ -11,6 +11,7 @@ import tree_sitter
 
 from porter.model import Span
 from porter.parse import Parsed
+from porter.parse.cuda_facts import Captured
 from porter.parse.cuda_query import in_order, language
 
 DEVICE = re.compile(rb"__global__|\b__\w*device\w*__|\b\w*(?:DEVICE|HOSTDEV|_D_INLINE|DINLINE)\w*\b|\b(?:\w+_HD|DEV_INLINE|DI|HDI)\b")
@@ -25,6 +26,18 @@ def nodes(root: Any, types: Collection[str]) -> Iterator[Any]:
 @functools.cache
 def _query(types: tuple[str, ...]) -> Any:
     return tree_sitter.Query(language(), "\n".join(f"({kind}) @node" for kind in types))
+
+
+def captured(parsed: Parsed, name: str) -> list[Any]:
+    """The nodes of a CUDA tree that the one query of the parser captured under a name, in order of the source."""
+    found = parsed.extra.get("captured")
+    return found.all(name) if isinstance(found, Captured) else []
+
+
+def text(parsed: Parsed, node: Any) -> bytes:
+    """The text of a node as the parser saw it; Node.text copies a whole chunk of the file for each call."""
+    found = parsed.extra.get("captured")
+    return found.slice(node) if isinstance(found, Captured) else node.text or b""
 
 
 def span(node: Any) -> Span:

@@ -109,7 +109,7 @@ def _static(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         return
     sums: dict[int, tuple[Any, int]] = {}
     for node in _shared_declarations(parsed):
-        words = {child.text for child in node.children}
+        words = {places.text(parsed, child) for child in node.children}
         if b"__shared__" not in words or b"extern" in words or parsed.live(node.start_point[0] + 1) is Live.NO:
             continue
         function = places.function_at(parsed, places.span(node))
@@ -129,7 +129,7 @@ def _first_line(function: Any) -> Span:
 def _size(parsed: Parsed, declaration: Any, index: Any) -> int:
     """Bytes of a shared declaration, 0 where they are not known."""
     type_node = declaration.child_by_field_name("type")
-    element = SIZES.get(" ".join((type_node.text or b"").decode("utf-8", "replace").split())) if type_node is not None else None
+    element = SIZES.get(" ".join(places.text(parsed, type_node).decode("utf-8", "replace").split())) if type_node is not None else None
     if element is None:
         return 0
     total = 0
@@ -139,7 +139,7 @@ def _size(parsed: Parsed, declaration: Any, index: Any) -> int:
             if node is None or node.type != "array_declarator":
                 break
             extent = node.child_by_field_name("size")
-            value = folding.fold(parsed, (extent.text or b"").decode("utf-8", "replace"), index) if extent is not None else None
+            value = folding.fold(parsed, places.text(parsed, extent).decode("utf-8", "replace"), index) if extent is not None else None
             count *= value or 0
             node = node.child_by_field_name("declarator")
         total += count * element

@@ -49,7 +49,7 @@ def _fp8_ranges(parsed: Parsed) -> Iterator[Hit]:
     seen: set[int] = set()
     for node, match in _numbers_448(parsed):
         line = node.start_point[0] + 1
-        if line in seen or (node.type == "number_literal" and match[0] != (node.text or b"")) or parsed.live(line) is Live.NO:
+        if line in seen or (node.type == "number_literal" and match[0] != places.text(parsed, node)) or parsed.live(line) is Live.NO:
             continue
         around = lines[line - 1].decode("utf-8", "replace") if line <= len(lines) else ""
         place = Span(line, node.start_point[1] + 1, line, node.start_point[1] + 4)
@@ -64,7 +64,7 @@ def _numbers_448(parsed: Parsed) -> Iterator[tuple[Any, re.Match[bytes]]]:
     """Number literals and bodies of macros that hold 448, with the first match in each; found by their text, which few files have."""
     last = -1
     for node, _ in places.matches(parsed, FP8_MAX):
-        match = FP8_MAX.search(node.text or b"") if node.type in ("number_literal", "preproc_arg") else None
+        match = FP8_MAX.search(places.text(parsed, node)) if node.type in ("number_literal", "preproc_arg") else None
         if match is not None and node.start_byte != last:
             last = node.start_byte
             yield node, match

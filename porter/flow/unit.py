@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 import msgspec
-import tree_sitter
 
 from porter.flow.classes import Field, device_lambdas, fields_of, last_name, owner_of
 from porter.flow.declared import named_type, type_of
@@ -20,23 +18,9 @@ from porter.flow.parameters import parameters, templates
 from porter.model import Span
 from porter.parse import Parsed
 from porter.parse.cuda_facts import Captured
-from porter.parse.cuda_query import in_order, language
 from porter.parse.specifiers import before
 from porter.parse.type_names import type_names
 
-QUERY = """
-(function_definition) @function
-(preproc_function_def) @macro
-(preproc_def) @define
-(enumerator) @enumerator
-(declaration) @declaration
-(field_declaration) @declaration
-(preproc_if) @test
-(preproc_elif) @test
-(static_assert_declaration) @assert
-(alias_declaration) @alias
-(type_definition) @alias
-"""
 CUES = re.compile(
     rb"(?i:shfl|ballot|warp|lane|activemask|match_a|wave|tiled_partition|coalesced_threads|wmma)|_sync\b|cub::|<<<|volatile|atomicCAS"
     rb"|\b(?:32|31|64|63|16|0x1[fF]|0x3[fF]|1024)[uUlL]*\b|>>=?\s*5\b|\bWS\b|0x[fF]{8}|cudaLaunchKernel|dim3|multiProcessor|Occupancy|launch_bounds__"
@@ -77,11 +61,6 @@ class Unit(msgspec.Struct, frozen=True, eq=False):
         return tuple(f for f in self.functions if f.name == name)
 
 
-@cache
-def _query() -> tree_sitter.Query:
-    return tree_sitter.Query(language(), QUERY)
-
-
 def unit_of(parsed: Parsed, specifiers: Mapping[str, str] | None = None, wrappers: Iterable[str] = ()) -> Unit:
     """The flow model of a file, made at the first call and kept with the parse.
 
@@ -95,28 +74,30 @@ def unit_of(parsed: Parsed, specifiers: Mapping[str, str] | None = None, wrapper
 
 
 def _make(parsed: Parsed, specifiers: Mapping[str, str], wrappers: Iterable[str]) -> Unit:
-    if parsed.tree is None:
+    captured = parsed.extra.get("captured")
+    if not isinstance(captured, Captured):
         return Unit(parsed, (), {}, (), ())
     at = Origin(parsed.file.data)
-    captures = in_order(tree_sitter.QueryCursor(_query()).captures(parsed.tree.root_node))
-    named = [node for node in captures.get("alias", ()) if node.parent is not None and node.parent.type in PLAIN_SCOPES]
+    named = [node for node in captured.all("type_name") if node.parent is not None and node.parent.type in PLAIN_SCOPES]
     aliases = tuple(alias for node in named if (alias := named_type(node, at, b"cub")) is not None)
-    functions = _functions(
-        captures.get("function", []), at, {name.encode() for name in (*(alias for alias, _ in aliases), *wrappers)}, specifiers
-    )
-    functions += [made for node in captures.get("macro", ()) if (made := _macro(node, at)) is not None]
-    functions.sort(key=lambda function: function.span)
+    definitions = [node for node in captured.all("function") if node.type == "function_definition"]
+    functions = _functions(definitions, at, {name.encode() for name in (*(alias for alias, _ in aliases), *wrappers)}, specifiers)
     constants: dict[str, list[Definition]] = {}
-    for node in captures.get("define", ()):
-        _define(node, at, constants)
-    for node in captures.get("enumerator", ()):
+    for node in captured.all("define"):
+        if node.type == "preproc_def":
+            _define(node, at, constants)
+        elif (made := _macro(node, at)) is not None:
+            functions.append(made)
+    functions.sort(key=lambda function: function.span)
+    for node in captured.all("enumerator"):
         _named(node, node.child_by_field_name("name"), node.child_by_field_name("value"), "enum", at, constants)
-    for node in captures.get("declaration", ()):
+    for node in captured.all("declaration"):
         _declared(node, at, constants)
-    tests = tuple(build(found, at) for node in captures.get("test", ()) if (found := node.child_by_field_name("condition")) is not None)
-    asserts = tuple(found for node in captures.get("assert", ()) if (found := _assert(node, at)) is not None)
+    tests = tuple(build(found, at) for node in captured.all("test") if (found := node.child_by_field_name("condition")) is not None)
+    asserts = tuple(found for node in captured.all("assert") if (found := _assert(node, at)) is not None)
     ordered = {name: tuple(sorted(found, key=lambda d: d.span)) for name, found in constants.items()}
-    return Unit(parsed, tuple(functions), ordered, tests, asserts, aliases, fields_of(captures.get("declaration", ()), at), _types(parsed))
+    types = _types(captured, parsed)
+    return Unit(parsed, tuple(functions), ordered, tests, asserts, aliases, fields_of(captured.all("declaration"), at), types)
 
 
 def _assert(node: Any, at: Origin) -> Expr | None:
@@ -127,10 +108,9 @@ def _assert(node: Any, at: Origin) -> Expr | None:
     return build(found, at)
 
 
-def _types(parsed: Parsed) -> dict[str, tuple[tuple[str, int], ...]]:
+def _types(captured: Captured, parsed: Parsed) -> dict[str, tuple[tuple[str, int], ...]]:
     found: dict[str, list[tuple[str, int]]] = {}
-    captured = parsed.extra.get("captured")
-    for one in type_names(captured, parsed) if isinstance(captured, Captured) else ():
+    for one in type_names(captured, parsed):
         found.setdefault(one.name, []).append((one.text, one.line))
     return {name: tuple(listed) for name, listed in found.items()}
 

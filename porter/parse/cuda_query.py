@@ -1,4 +1,4 @@
-"""The CUDA grammar and the one query behind all facts of a C++ syntax tree."""
+"""The CUDA grammar and the one query behind all facts, detectors and the flow model: walking a tree costs more than what is captured."""
 
 from __future__ import annotations
 
@@ -32,6 +32,13 @@ _QUERY = """
 (declaration (type_qualifier) declarator: (init_declarator)) @constant
 (field_declaration (type_qualifier) default_value: (_)) @constant
 (enumerator_list) @enumerator_list
+(enumerator) @enumerator
+(declaration) @declaration
+(field_declaration) @declaration
+(launch_bounds) @launch_bounds
+(preproc_if) @test
+(preproc_elif) @test
+(static_assert_declaration) @assert
 (ERROR) @error
 """
 
