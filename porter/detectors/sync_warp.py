@@ -59,10 +59,13 @@ def _early_exit(uses: Uses) -> Iterator[Hit]:
     """A full-mask collective after a return of some lanes."""
     env = uses.env
     left: Event | None = None
+    returns = [event for event in env.function.events if event.kind == "return" and event.guards and not event.loops]
+    if not returns:
+        return
     asks = bool(hardware_uses(uses)) or any(use.width == HARDWARE or _by_name(env, use) for use in uses.of("shuffle"))
     rows = asks and not fixed_uses(uses)  # a row of the block is a wave, on every device
-    for event in env.function.events:
-        if event.kind == "return" and event.guards and not event.loops and _by_thread(env, event.guards[-1], rows):
+    for event in returns:
+        if _by_thread(env, event.guards[-1], rows):
             left = left or event
     if left is None:
         return
@@ -108,7 +111,8 @@ def _divergent_barrier(uses: Uses) -> Iterator[Hit]:
 def _roles(env: Env) -> Iterator[Hit]:
     """A branch or a switch on the index of a 32-lane warp of which two sides wait for something."""
     waiting: dict[int, dict[tuple[int, bool], Guard]] = {}
-    for event in env.function.events:
+    called = any(WAITS.match(call.name) for call in (*env.parts.calls, *env.parts.methods))
+    for event in env.function.events if called else [event for event in env.function.events if event.kind == "asm"]:
         if not _waits(event):
             continue
         for guard in event.guards:

@@ -11,7 +11,7 @@ from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
-from porter.flow.names import WIDTH_NAME
+from porter.flow.names import is_width
 from porter.flow.program import Evaluator, Program, program_of
 from porter.flow.roles import survey
 from porter.flow.unit import Definition
@@ -35,8 +35,9 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     program = program_of(parsed, index)
     yield from _definitions(program, config)
     yield from _local(program, config)
-    for env in program.envs:
-        yield from _not_constant(env)
+    if any(name.encode() in parsed.file.data for name in CONSTANT_NAMES):
+        for env in program.envs:
+            yield from _not_constant(env)
     yield from _file_level(program)
     yield from _torch_width(program)
 
@@ -48,7 +49,7 @@ def _definitions(program: Program, config: Config) -> Iterator[Hit]:
     checked = _checked(program)
     for name, found in program.unit.constants.items():
         live = [d for d in found if program.unit.parsed.live(d.span.line) is not Live.NO]
-        wide = WIDTH_NAME.match(name) is not None
+        wide = is_width(name)
         uses = users.get(name, [])
         if not live or not (wide or uses):
             continue
@@ -95,7 +96,7 @@ def _local(program: Program, config: Config) -> Iterator[Hit]:
     """Constants for the width of a warp that stand inside a function of the host."""
     for env in program.envs if config.wave64_targets else ():
         for event in env.function.events:
-            if event.kind == "decl" and WIDTH_NAME.match(event.name) and env.function.side == "host":
+            if event.kind == "decl" and is_width(event.name) and env.function.side == "host":
                 value = env.value(event.value)
                 if value.kind == "const" and value.num == WARP and not value.symbols and env.live(event.line):
                     message = f"{event.name} is 32 in host function {env.function.name}"

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from porter.config import Config
-from porter.flow.names import LANE_NAME, WARP_NAME, WIDTH_NAME
+from porter.flow.names import LANE_NAME, WARP_NAME, is_width
 from porter.flow.program import Program, program_of
 from porter.flow.roles import closure, survey
 from porter.flow.tails import tails
@@ -109,7 +109,7 @@ def _is_named(use: Use) -> bool:
     """True where a name says that a warp is meant: of the constant, or of what is made."""
     target = use.event.target
     made = use.event.name or (target.op if target is not None and target.kind == "name" else "")
-    return any(WIDTH_NAME.match(symbol) for symbol in use.value.symbols) or bool(made and (LANE_NAME.match(made) or WARP_NAME.match(made)))
+    return any(is_width(symbol) for symbol in use.value.symbols) or bool(made and (LANE_NAME.match(made) or WARP_NAME.match(made)))
 
 
 def _narrow(verdict: Verdict, targets: tuple[str, ...]) -> Hit:

@@ -10,7 +10,7 @@ from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
 from porter.flow.launches import Launch, launches_of
-from porter.flow.names import WIDTH_NAME
+from porter.flow.names import is_width
 from porter.flow.program import Program, program_of
 from porter.flow.roles import closure, survey
 from porter.flow.use import Uses
@@ -164,7 +164,7 @@ def _asserts(program: Program, targets: tuple[str, ...]) -> Iterator[Hit]:
             if part.kind != "binary" or part.op != "==" or part.span in seen or not env.live(part.line):
                 continue
             named, number = part.args if part.args[0].kind == "name" else part.args[::-1]
-            if named.kind == "name" and WIDTH_NAME.match(named.name) and number.kind == "num" and env.value(number).num == WARP:
+            if named.kind == "name" and is_width(named.name) and number.kind == "num" and env.value(number).num == WARP:
                 seen.add(part.span)
                 message = f"a static_assert wants {named.name} to be 32"
                 yield Hit("warp-size-check", part.span, message, named.name, confidence=Confidence.MEDIUM, targets=targets)
@@ -207,7 +207,7 @@ def _count(env: Env, part: Expr, targets: tuple[str, ...], broken: bool, lines: 
     for side, expr, other in ((sides[0], part.args[0], part.args[1]), (sides[1], part.args[1], part.args[0])):
         if side.kind != "const" or side.num != WARP:
             continue
-        names = [expr.name] if expr.kind == "name" and (expr.name in width or WIDTH_NAME.match(expr.name)) else []
+        names = [expr.name] if expr.kind == "name" and (expr.name in width or is_width(expr.name)) else []
         if other.kind == "field" and other.op in PER_PROCESSOR:
             lines.add(part.line)
             message = f"{other.op} is divided by 32"

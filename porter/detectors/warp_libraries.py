@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.config import Config
-from porter.flow.cub import default_width
+from porter.flow.cub import WIDTH_PLACE, default_width
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
 from porter.flow.program import Evaluator, Program, program_of
@@ -21,6 +21,7 @@ from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
 BLOCK_ALGORITHMS = re.compile(r"BLOCK_(?:SCAN_WARP_SCANS|REDUCE_WARP_REDUCTIONS\w*|LOAD_WARP_TRANSPOSE\w*|STORE_WARP_TRANSPOSE\w*)\Z")
+WORDS = (b"BLOCK_", *(name.encode() for name in WIDTH_PLACE))  # a file without them names no algorithm that is judged
 
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
@@ -30,9 +31,12 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         return
     program = program_of(parsed, index)
     yield from _named_types(program, targets)
+    named = any(word in parsed.file.data for word in WORDS)
     for uses in survey(program)[0]:
         env = uses.env
         yield from _tiles(uses, parsed.file.path, targets)
+        if not named:
+            continue
         fixed = bool(fixed_uses(uses) or uses.of("mention"))
         seen: set[tuple[str, int]] = set()
         for event in env.function.events:

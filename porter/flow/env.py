@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from porter.flow import calls, number, values
 from porter.flow.event import Event, Function
 from porter.flow.expr import Expr, walk
-from porter.flow.names import HARDWARE_NAMES, LANE_MASKS, TILE_TYPE, WIDTH_NAME, by_name
+from porter.flow.names import HARDWARE_NAMES, LANE_MASKS, TILE_TYPE, by_name, is_width
+from porter.flow.parts import Parts, parts_of
 from porter.flow.unit import Unit
 from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, WARP, WAVE, Value
 from porter.model import Live
@@ -67,6 +69,11 @@ class Env:
             if part.kind == "name":
                 self.asm[part.op] = made
                 return
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The calls of the function, and what it gives template arguments."""
+        return parts_of(self.function)
 
     def live(self, line: int) -> bool:
         """False for lines that an AMD build never compiles."""
@@ -280,7 +287,7 @@ class Env:
 
     def _template(self, text: str, default: Expr | None, depth: int) -> Value:
         made = self.value(default, depth + 1) if default is not None else OTHER
-        if made.kind == "other" and WIDTH_NAME.match(text):
+        if made.kind == "other" and is_width(text):
             made = self.program.instantiated(self.function, text, depth)
         if made.kind == "const":
             return made.but(symbols=(text, *made.symbols))

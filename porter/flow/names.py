@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from porter.flow.values import OTHER, UNKNOWN_WIDTH, Value
 
@@ -29,9 +30,16 @@ TILE_TYPE = re.compile(r"\bthread_block_tile\s*<\s*(\w+)")
 LANE_MASKS = re.compile(r"%+lanemask_(\w\w)")
 
 
+@lru_cache(maxsize=20_000)
+def is_width(text: str) -> bool:
+    """True for a name that speaks of the width of a warp."""
+    return WIDTH_NAME.match(text) is not None
+
+
+@lru_cache(maxsize=20_000)
 def by_name(text: str) -> Value:
     """What a name alone says of a value; never proof."""
-    if WIDTH_NAME.match(text) and not text.lower().startswith("log"):
+    if is_width(text) and not text.lower().startswith("log"):
         return Value("named_width", 0, symbols=(text,), proven=False)
     if LANE_NAME.match(text):
         return Value("lane", width=UNKNOWN_WIDTH, proven=False, via="name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 LITERAL = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)([uUlLzZ]*)\Z")
 WIDE = re.compile(
@@ -13,6 +14,7 @@ NARROW = re.compile(
 )
 
 
+@lru_cache(maxsize=5_000)
 def parse(text: str) -> tuple[int, int] | None:
     """Value and width (32 or 64) of an integer literal; None for what is no integer."""
     match = LITERAL.match(text)
@@ -29,6 +31,7 @@ def parse(text: str) -> tuple[int, int] | None:
     return value, 64 if wide else 32
 
 
+@lru_cache(maxsize=20_000)
 def type_bits(text: str) -> int:
     """Width in bits of an integer type, as far as its name tells; 0 for unknown (auto, templates, own types)."""
     if not text or "auto" in text or "*" in text:

@@ -8,11 +8,11 @@ from porter.flow import number, wrappers
 from porter.flow.cub import default_width
 from porter.flow.env import MAX_CHASE, TYPE_NAME, Env
 from porter.flow.event import Function
-from porter.flow.expr import Expr, walk
+from porter.flow.expr import Expr
 from porter.flow.fragments import parse_expression
 from porter.flow.intrinsics import is_foreign
 from porter.flow.members import Members
-from porter.flow.names import WIDTH_NAME
+from porter.flow.names import is_width
 from porter.flow.unit import Definition, Unit, unit_of
 from porter.flow.values import OTHER, WARP, WAVE, Value
 from porter.link import Index
@@ -117,7 +117,7 @@ class Program:
         if self._callers is None:
             self._callers = {}
             for env in self.envs:
-                for call in calls_of(env.function):
+                for call in env.parts.calls:
                     if call.name in self._by_name and not is_foreign(call):
                         self._callers.setdefault(call.name, []).append((env, call))
         return self._callers.get(name, [])
@@ -144,8 +144,8 @@ class Program:
         if self._named is None:
             self._named = {}
             for env in self.envs:
-                for part in parts_of(env.function):
-                    if part.targs and part.name in self._by_name:
+                for part in env.parts.templated:
+                    if part.name in self._by_name:
                         self._named.setdefault(part.name, []).append((env, part))
         found = [
             env.value(part.targs[place], depth + 4)
@@ -185,7 +185,7 @@ class Program:
         live = [d for d in unit.constants.get(name, ()) if unit.parsed.live(d.span.line) is not Live.NO]
         meant = [value for d in live if (value := self._of_definition(d)) is not None] or self._elsewhere(name)
         made = meant[0] if meant else None
-        if WIDTH_NAME.match(name):
+        if is_width(name):
             wide = next((v for v in meant if v.kind == "hw" or (v.kind == "const" and v.num == WAVE)), None)
             if wide is not None:  # the AMD branch of a project that has one
                 made = wide if wide.kind == "hw" else Value("hw", 0, symbols=wide.symbols, via="constant")
@@ -273,13 +273,3 @@ def _agreed(found: list[Value]) -> Value:
     if {WARP, WAVE} <= numbers:
         return Value("hw", 0, via="function")
     return OTHER if len(numbers) > 1 else found[-1]
-
-
-def calls_of(function: Function) -> list[Expr]:
-    """All calls in a function, in source order."""
-    return [part for part in parts_of(function) if part.kind == "call"]
-
-
-def parts_of(function: Function) -> list[Expr]:
-    """All expressions in a function and their parts, in source order."""
-    return [part for event in function.events for root in (event.target, event.value) if root is not None for part in walk(root)]

@@ -8,7 +8,7 @@ from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
 from porter.flow.intrinsics import BARRIERS, BIT_COUNTS, FRAGMENTS, MATRIX, SHUFFLES, VOTES, is_foreign
 from porter.flow.members import keeps_lane
-from porter.flow.names import LANE_NAME, WARP_NAME, WIDTH_NAME
+from porter.flow.names import LANE_NAME, WARP_NAME, is_width
 from porter.flow.program import Program
 from porter.flow.strides import loop_uses, loops_of
 from porter.flow.use import Use, Uses
@@ -72,24 +72,27 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
     stack: list[tuple[Expr, Expr | None]] = [(root, None)]
     while stack:
         expr, parent = stack.pop()
-        stack.extend((arg, expr) for arg in reversed(expr.args))
-        if expr.targs or expr.kind == "call":
+        kind = expr.kind
+        for arg in expr.args[::-1]:
+            if arg.kind != "num":  # a number alone is no use
+                stack.append((arg, expr))
+        if expr.targs or kind == "call":
             _wide(env, event, expr, found)
-        if expr.kind == "binary":
+        if kind == "name":
+            _name(env, event, expr, parent, found)
+        elif kind == "binary":
             _binary(env, event, expr, parent, found)
-        elif expr.kind == "call":
+        elif kind == "call":
             if not is_foreign(expr):
                 calls.add(expr.name)
             _call(env, event, env.program.builtin(expr) or expr, parent, found)
             _asks_lane(env, event, expr, parent, found)
-        elif expr.kind == "method":
+        elif kind == "method":
             calls.add(expr.op)
             value = env.value(expr.args[0])
             if value.kind == "tile":
                 found.append(Use("tile", expr, event, value, expr.op, value.width))
-        elif expr.kind == "name":
-            _name(env, event, expr, parent, found)
-        elif expr.kind == "index":
+        elif kind == "index":
             _index(env, event, expr, found)
 
 
@@ -115,7 +118,7 @@ def _name(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
         value = env.value(expr)
         if value.kind == "hw":
             found.append(Use("hardware", expr, event, value, parent=parent, width=HARDWARE))
-    elif WIDTH_NAME.match(expr.name):
+    elif is_width(expr.name):
         value = env.value(expr)
         if value.kind == "const" and value.num == WARP:
             found.append(Use("mention", expr, event, value, width=WARP))

@@ -19,7 +19,7 @@ def tails(env: Env) -> list[list[Event]]:
     for event in env.function.events:
         if _is_step(env, event):
             chains[-1].append(event)
-        elif event.kind == "eval" and event.value is not None and any(_syncs(part) for part in walk(event.value)):
+        elif chains[-1] and event.kind == "eval" and event.value is not None and any(_syncs(part) for part in walk(event.value)):
             chains.append([])
     return [chain for chain in chains if len(chain) >= LEAST]
 
