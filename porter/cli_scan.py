@@ -86,12 +86,20 @@ def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on:
 
 def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str, int, int], None]) -> Any:
     """The report, held against the baseline where there is one; what cannot be a baseline is refused before the scan."""
+    from porter import unchanged
+
+    if not baseline:
+        watch = unchanged.Watch(root, config, _command())
+        known = watch.report()
+        if known is not None:
+            return known
+        from porter import pipeline  # and with it all that reads files: an unchanged tree needs none of it
+
+        return pipeline.audit(root, config, progress, _command(), watch=watch)
     from porter import pipeline
     from porter.baseline import Source, against
     from porter.baseline_cache import Cache
 
-    if not baseline:
-        return pipeline.audit(root, config, progress, _command())
     source = Source(baseline, root, config.git, Cache(Path(config.cache_dir)) if config.cache_dir else None)
     try:
         report = pipeline.audit(root, config, progress, _command())

@@ -23,22 +23,11 @@ HIDDEN_KEPT = frozenset((
     ".env.template", ".env.sample",
 ))  # fmt: skip
 UNNAMED = frozenset((".git", ".hg", ".svn"))  # what a version control system keeps is no part of the project
-BUILD_FOLDERS = frozenset(
-    [
-        "build",
-        "dist",
-        "_build",
-        "cmake-build-debug",
-        "cmake-build-release",
-        "node_modules",
-        "__pycache__",
-        "venv",
-        "env",
-        "site-packages",
-        "bazel-bin",
-        "bazel-out",
-    ]
-)
+BUILD_FOLDERS = frozenset((
+    "build", "dist", "_build", "cmake-build-debug", "cmake-build-release", "node_modules", "__pycache__", "venv", "env", "site-packages",
+    "bazel-bin", "bazel-out",
+))  # fmt: skip
+BUILD_MARKS = ("CMakeCache.txt", "pyvenv.cfg", "PKG-INFO", "lib", "bin", "CMakeFiles", ".ninja_deps")  # what a build leaves behind
 GENERIC_NAMES = frozenset(
     ("libs", "python", "core", "include", "packages", "package", "source", "external", "software", "project", "code", "common")
 )
@@ -61,11 +50,12 @@ class Entry(msgspec.Struct, frozen=True, order=True):
 
 
 class Discovery(msgspec.Struct, frozen=True):
-    """What is there, what is left out and why."""
+    """What is there, what is left out and why; ``folders`` are those that were walked, the root as an empty text."""
 
     entries: tuple[Entry, ...]
     skipped: tuple[Skipped, ...]
     problems: tuple[Problem, ...]
+    folders: tuple[str, ...] = ()
 
 
 class _Walk:
@@ -75,6 +65,7 @@ class _Walk:
         self.root = root
         self.config = config
         self.files: list[tuple[str, int]] = []
+        self.folders: list[str] = []
         self.skipped: list[Skipped] = []
         self.problems: list[Problem] = []
         self.licensed: dict[str, str] = {}
@@ -87,6 +78,7 @@ class _Walk:
         stack: list[tuple[str, ignore.Specs]] = [("", ())]
         while stack:
             folder, specs = stack.pop()
+            self.folders.append(folder)
             specs = (*specs, *self._ignore_files(folder))
             for child in reversed(list(self._folder(folder, specs))):
                 if child.count("/") >= MAX_DEPTH:
@@ -156,9 +148,8 @@ class _Walk:
 
     def _holds_sources(self, path: str) -> bool:
         """A folder called build or env may hold the project's own build scripts; a virtual environment or output does not."""
-        marks = ("CMakeCache.txt", "pyvenv.cfg", "PKG-INFO", "lib", "bin", "CMakeFiles", ".ninja_deps")
         name = path.rpartition("/")[2]
-        return name in ("build", "env") and not any(os.path.lexists(self.root / path / mark) for mark in marks)
+        return name in ("build", "env") and not any(os.path.lexists(self.root / path / mark) for mark in BUILD_MARKS)
 
     def _file(self, child: os.DirEntry[str], path: str) -> None:
         status = child.stat(follow_symlinks=False)
@@ -236,7 +227,7 @@ def _classify(walk: _Walk, licensed: frozenset[str]) -> Discovery:
         elif whose is Origin.OWN and path in twins:
             whose, place, why = Origin.GENERATED, twins[path][0], f"copy: the same files stand in {twins[path][1]}"
         entries.append(Entry(path, kind_of(path) or "", size, whose, why, place, pairs.get(path, "")))
-    return Discovery(tuple(sorted(entries)), tuple(sorted(walk.skipped)), tuple(sorted(walk.problems)))
+    return Discovery(tuple(sorted(entries)), tuple(sorted(walk.skipped)), tuple(sorted(walk.problems)), tuple(walk.folders))
 
 
 def _same_licence(words: str, others: set[str]) -> bool:

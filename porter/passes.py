@@ -41,6 +41,7 @@ class Passes:
         self._bytes = 0
         self._sound = True  # whether each file was one and the same each time, and no worker died
         self.parsed = 0  # files that went to the workers
+        self.kept = b""  # the key of this scan's report where the cache holds it
 
     def close(self) -> None:
         """End the workers, write what waits."""
@@ -56,8 +57,10 @@ class Passes:
         contents = [(entry, self._digest(entry)) for entry in entries]
         if not all(digest for _, digest in contents):
             return None
-        found = remembered.report(self._store, remembered.key_of_report(self._settings, self.config, contents, beside))
+        key = remembered.key_of_report(self._settings, self.config, contents, beside)
+        found = remembered.report(self._store, key)
         if found is not None:
+            self.kept = key
             self.progress("examine", size := sum(entry.size for entry in entries), size)
         return found
 
@@ -69,7 +72,8 @@ class Passes:
             return made
         if all(digest for _, digest in contents):
             self._flush()
-            remembered.keep(self._store, remembered.key_of_report(self._settings, self.config, contents, beside), made)
+            key = remembered.key_of_report(self._settings, self.config, contents, beside)
+            self.kept = key if remembered.keep(self._store, key, made) else b""
         return made
 
     def survey(self, entries: Iterable[Entry]) -> list[Surveyed]:

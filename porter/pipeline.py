@@ -13,14 +13,16 @@ from porter.estimate import hand_lines
 from porter.model import Origin, Report
 from porter.passes import Passes, Progress
 from porter.size import section
+from porter.unchanged import Watch
 
 
 def audit(
-    root: Path, config: Config, progress: Progress = lambda *_: None, command: str = "", ruleset: rules.RuleSet | None = None
-) -> Report:
+    root: Path, config: Config, progress: Progress = lambda *_: None, command: str = "", ruleset: rules.RuleSet | None = None,
+    watch: Watch | None = None,
+) -> Report:  # fmt: skip
     """Everything porter can say of a repository; raises PorterError when there is nothing to say it of.
 
-    ``ruleset`` are rules loaded before, for callers that audit many repositories.
+    ``ruleset`` are rules loaded before, for callers that audit many repositories; ``watch`` is told of a tree that can be remembered.
     """
     ruleset = ruleset or remembered.ruleset(config)
     found = discover(root, config)
@@ -30,10 +32,12 @@ def audit(
     commit = commit_of(base)
     with contextlib.closing(Passes(base, config, ruleset, progress)) as passes:
         beside = (found.skipped, found.problems, sorted(modules), base.name, root.is_dir(), commit, command)
-        known = passes.known_report(found.entries, beside)
-        if known is not None:
-            return known
-        return passes.keep_report(found.entries, beside, _made(root, passes, found, modules, commit, command))
+        report = passes.known_report(found.entries, beside)
+        if report is None:
+            report = passes.keep_report(found.entries, beside, _made(root, passes, found, modules, commit, command))
+        if watch is not None:
+            watch.remember(found.folders, {entry.path: entry.size for entry in found.entries}, passes.kept)
+        return report
 
 
 def _made(root: Path, passes: Passes, found: Discovery, modules: frozenset[str], commit: str, command: str) -> Report:

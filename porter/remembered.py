@@ -15,7 +15,6 @@ from porter.config import Config
 from porter.discover import Entry
 from porter.model import Report
 from porter.rules import RuleSet
-from porter.size.repository import is_config
 
 MAX_REPORT = 64 * 2**20  # bytes of a report that is kept
 HOW_ONLY = frozenset(("jobs", "cache_dir"))  # settings that no report depends on
@@ -23,7 +22,7 @@ HOW_ONLY = frozenset(("jobs", "cache_dir"))  # settings that no report depends o
 
 def ruleset(config: Config) -> RuleSet:
     """The rules, from the cache where their files hold what they held; raises RuleError as ``rules.load`` does."""
-    key = _key_of_rules(config) if config.cache_dir else b""
+    key = key_of_rules(config) if config.cache_dir else b""
     if not key:
         return rules.load(config.rules_dirs)
     with contextlib.closing(Store(Path(config.cache_dir))) as store:
@@ -35,7 +34,7 @@ def ruleset(config: Config) -> RuleSet:
         return made
 
 
-def _key_of_rules(config: Config) -> bytes:
+def key_of_rules(config: Config) -> bytes:
     """The name of these rules: every byte of their files, and this porter; empty where there is no such folder. Raises RuleError."""
     files = []
     for folder in (rules.rules_folder(), *map(Path, config.rules_dirs)):
@@ -48,14 +47,21 @@ def _key_of_rules(config: Config) -> bytes:
 
 def depends_on_more(config: Config, entries: Iterable[Entry]) -> bool:
     """Whether files decide a report that are no entries of the scan: a revision's, prices, and what lies beside a model's config."""
+    from porter.size.repository import is_config  # loads what an unchanged tree has no need of
+
     return bool(config.changed_since or config.models or config.prices) or any(is_config(entry.path) for entry in entries)
+
+
+def given(config: Config) -> list[tuple[str, Any]]:
+    """The settings that a report depends on, by name."""
+    used = {name: value for name, value in msgspec.structs.asdict(config).items() if name not in HOW_ONLY}
+    return sorted(msgspec.to_builtins(used).items())
 
 
 def key_of_report(settings: bytes, config: Config, contents: Iterable[tuple[Entry, bytes]], beside: tuple[Any, ...]) -> bytes:
     """The name of a report: every setting, the digest of every file, and what else is in it (``beside``)."""
-    given = {name: value for name, value in msgspec.structs.asdict(config).items() if name not in HOW_ONLY}
     files = [(msgspec.to_builtins(entry), digest) for entry, digest in contents]
-    return cache_keys.of_parts("report", settings, sorted(msgspec.to_builtins(given).items()), files, msgspec.to_builtins(beside))
+    return cache_keys.of_parts("report", settings, given(config), files, msgspec.to_builtins(beside))
 
 
 def report(store: Store, key: bytes) -> Report | None:
@@ -64,11 +70,13 @@ def report(store: Store, key: bytes) -> Report | None:
     return found if isinstance(found, Report) else None
 
 
-def keep(store: Store, key: bytes, made: Report) -> None:
-    """Remember a report, unless it is very large."""
+def keep(store: Store, key: bytes, made: Report) -> bool:
+    """Remember a report, unless it is very large; whether that was done."""
     data = msgspec.msgpack.encode(made)
     if store.writes and len(data) <= MAX_REPORT:
         store.put([(key, data)])
+        return store.writes
+    return False
 
 
 def _decoded(data: bytes | None, kind: Any) -> Any:
