@@ -55,8 +55,13 @@ def test_the_report_is_the_same_and_no_file_is_read(tree: Path, monkeypatch: pyt
     config = config_of(tree)
     first = scan(tree, config)
     assert first.findings
-    really, opened = os.open, []
-    monkeypatch.setattr("porter.discover.os.open", lambda path, *args, **named: (opened.append(str(path)), really(path, *args, **named))[1])
+    really, opened = os.open, list[str]()
+
+    def noted(path: str, flags: int, **more: int) -> int:
+        opened.append(str(path))
+        return really(path, flags, **more)
+
+    monkeypatch.setattr("os.open", noted)
     again = known(tree, config)
     assert opened and not any(path.startswith(str(tree)) for path in opened)
     assert again == first and msgspec.json.encode(again) == msgspec.json.encode(first)
@@ -78,10 +83,30 @@ def _replaced_with_its_time_set_back(tree: Path) -> None:
     new.rename(path)
 
 
+def _written_through_another_name(tree: Path) -> None:
+    (tree.parent / "x").hardlink_to(tree / "a.cu")
+    (tree.parent / "x").write_text(KERNEL[:-2] + " \n")
+
+
+def _link_elsewhere(tree: Path) -> None:
+    (tree / "link.cu").unlink()
+    (tree / "link.cu").symlink_to("src/b.cu")
+
+
+def _a_folder_instead(tree: Path) -> None:
+    (tree / "a.cu").unlink()
+    (tree / "a.cu").mkdir()
+
+
+def _commit(tree: Path) -> None:
+    (tree / ".git").mkdir()
+    (tree / ".git" / "HEAD").write_text("a" * 40)
+
+
 CHANGES: dict[str, Callable[[Path], object]] = {
     "content": _content_with_its_time_set_back,
     "replaced": _replaced_with_its_time_set_back,
-    "another hard link": lambda tree: (os.link(tree / "a.cu", tree.parent / "x"), (tree.parent / "x").write_text(KERNEL[:-2] + " \n")),
+    "another hard link": _written_through_another_name,
     "new file": lambda tree: (tree / "src" / "c.cu").write_text(KERNEL),
     "new folder": lambda tree: (tree / "src" / "more").mkdir(),
     "gone": lambda tree: (tree / "src" / "b.cu").unlink(),
@@ -89,13 +114,13 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "ignored otherwise": lambda tree: (tree / "src" / "inner" / ".gitignore").write_text("*.cu \n"),
     "licence": lambda tree: (tree / "src" / "LICENSE").write_text("MIT\n"),
     "rights": lambda tree: (tree / "a.cu").chmod(0o400),
-    "link elsewhere": lambda tree: ((tree / "link.cu").unlink(), (tree / "link.cu").symlink_to("src/b.cu")),
+    "link elsewhere": _link_elsewhere,
     "what a link means": lambda tree: (tree.parent / "outside").rmdir(),
     "a folder is a build's": lambda tree: (tree / "env" / "pyvenv.cfg").write_text(""),
     "moved in": lambda tree: (tree / "notes.txt").rename(tree / "notes.py"),
     "a pipe": lambda tree: os.mkfifo(tree / "pipe.cu"),
-    "another kind": lambda tree: ((tree / "a.cu").unlink(), (tree / "a.cu").mkdir()),
-    "commit": lambda tree: ((tree / ".git").mkdir(), (tree / ".git" / "HEAD").write_text("a" * 40)),
+    "another kind": _a_folder_instead,
+    "commit": _commit,
 }
 
 
@@ -124,7 +149,7 @@ def test_other_settings_commands_or_users_are_not_known(tree: Path, monkeypatch:
     assert known(tree, msgspec.structs.replace(config, cache_dir="")) is None
     assert Watch(tree, config, "porter scan other").report() is None
     assert known(tree, msgspec.structs.replace(config, jobs=3)) is not None
-    monkeypatch.setattr(unchanged.os, "geteuid", lambda: 4711)
+    monkeypatch.setattr("os.geteuid", lambda: 4711)
     assert known(tree, config) is None
 
 
@@ -151,7 +176,7 @@ def test_young_trees_are_not_remembered(tree: Path, monkeypatch: pytest.MonkeyPa
 def _old(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the clock of the tests say that the tree is two minutes old."""
     now = time.time
-    monkeypatch.setattr(unchanged.time, "time", lambda: now() + 120.0)
+    monkeypatch.setattr("porter.unchanged.time.time", lambda: now() + 120.0)
     monkeypatch.setattr(unchanged, "QUIET_SECONDS", 60.0)
 
 
@@ -161,7 +186,7 @@ def test_a_clock_that_jumps_during_the_scan_remembers_nothing(tree: Path, monkey
     watch = Watch(tree, config, "porter scan project")
     late = time.time() - 3600.0
     with monkeypatch.context() as patched:
-        patched.setattr(unchanged.time, "time", lambda: late)
+        patched.setattr("porter.unchanged.time.time", lambda: late)
         pipeline.audit(tree, config, command="porter scan project", watch=watch)
     assert known(tree, config) is None
     scan(tree, config)
@@ -198,7 +223,7 @@ def test_stamps_of_whole_seconds_are_not_trusted(tree: Path, monkeypatch: pytest
 def test_a_damaged_memory_counts_for_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_of(tree)
     scan(tree, config)
-    monkeypatch.setattr(unchanged.Store, "get", lambda _, keys: dict.fromkeys(keys, b"\x92\x81\xa0\x81\xa4a.cu\x90\xc4\x00"))
+    monkeypatch.setattr("porter.cache.Store.get", lambda _, keys: dict.fromkeys(keys, b"\x92\x81\xa0\x81\xa4a.cu\x90\xc4\x00"))
     assert known(tree, config) is None
 
 
@@ -214,14 +239,16 @@ MOUNTED = """1 0 8:1 / / rw - ext4 /dev/sda1 rw
 
 @pytest.mark.parametrize(
     ("place", "good"),
-    [("/home/a", True), ("/data/x", True), ("/database", True), ("/net disk/x", False), ("/tmp/x", False), ("/data/code", False), ("/data/codes", True),
-     ("/data/code/far/x", False), ("/work/x", False), ("/work", False)],
+    [
+        ("/home/a", True), ("/data/x", True), ("/database", True), ("/net disk/x", False), ("/tmp/x", False), ("/data/code", False),
+        ("/data/codes", True), ("/data/code/far/x", False), ("/work/x", False), ("/work", False),
+    ],
 )  # fmt: skip
 def test_the_file_system_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, good: bool) -> None:
     (tmp_path / "mounts").write_text(MOUNTED)
     monkeypatch.setattr(unchanged, "MOUNTS", tmp_path / "mounts")
     monkeypatch.setattr(unchanged, "BOOT", tmp_path / "mounts")
-    monkeypatch.setattr(unchanged.sys, "platform", "linux")
+    monkeypatch.setattr("sys.platform", "linux")
     assert unchanged.is_trusted(Path(place)) is good
-    monkeypatch.setattr(unchanged.sys, "platform", "darwin")
+    monkeypatch.setattr("sys.platform", "darwin")
     assert not unchanged.is_trusted(Path(place))
