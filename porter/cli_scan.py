@@ -45,6 +45,7 @@ FOUND, INCOMPLETE = 1, 3
 @click.option("--prices", default="", type=click.Path(), help="TOML or CSV with monthly prices per server of eight GPUs.")
 @click.option("--require-reason", is_flag=True, help="A suppression without a reason does not count.")
 @click.option("--changed-since", default="", metavar="REV", help="Look only at files that differ from this git revision of PATH.")
+@click.option("--verify", is_flag=True, help="Ask the compilers of this machine too how far the translation comes (see porter verify).")
 @click.option("--no-cache", is_flag=True, help="Read every file again, those of --baseline too, and remember nothing.")
 @click.option("--cache-dir", default="", metavar="FOLDER", help="Where porter remembers what files hold; default: the user's cache.")
 @click.option("--jobs", type=click.IntRange(0, 256), default=None, help="Worker processes; 0 runs all in this process.")
@@ -75,6 +76,7 @@ def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on:
     progress, stop = cli_report.progress(delivery.quiet)
     try:
         report = _audited(Path(path), config, options["baseline"], progress)
+        report = _verified(report, Path(path), config) if options["verify"] else report
     finally:
         stop()
     cli_report.deliver(report, wanted, delivery, look)
@@ -106,6 +108,13 @@ def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str,
         return against(report, source, config, lambda where, how: pipeline.audit(where, how, progress))
     finally:
         source.close()
+
+
+def _verified(report: Any, root: Path, config: Config) -> Any:
+    """The report with what the compilers of this machine say of the translation."""
+    from porter.verify import evidence, project
+
+    return evidence.confirmed(report, project.verify(root, config, os.environ))
 
 
 def _fails(findings: Iterable[Any], severity: str | None) -> bool:

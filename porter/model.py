@@ -13,6 +13,7 @@ from porter.model_report import (
     Cost,
     EffortLine,
     Estimate,
+    Evidence,
     HipifySummary,
     Note,
     OriginCount,
@@ -42,7 +43,7 @@ __all__ = [
     "Severity", "Span", "SourceFile", "Fact", "Fix", "RuleFix", "Problem", "Skipped", "Related", "Hit", "Hours", "Effort", "Replacement",
     "Source", "Example", "Rule", "Finding", "HipifyCount", "FileRecord", "Kernel", "EffortLine", "Quantiles", "Estimate", "HipifySummary",
     "OriginCount", "Suppression", "Baseline", "Phase", "Assumption", "Cost", "Backtest", "Strategy", "RunbookStep", "Scope", "Sizing",
-    "Note", "Report",
+    "Note", "Evidence", "Report",
     "plain",
 ]  # fmt: skip
 
@@ -256,6 +257,7 @@ class Report(msgspec.Struct, frozen=True):
     nvidia: tuple[Note, ...] = ()  # where NVIDIA hardware stays the better choice, and what was not found
     backtest: Backtest | None = None
     sizing: Sizing | None = None  # of the models that the repository serves or the user names
+    evidence: Evidence | None = None  # of compilers, with --verify
     scope: Scope | None = None  # with --changed-since: findings, files and hours are of the changed files alone
     redacted: bool = False  # names are hashed and code is left out (redact.py)
 

@@ -64,6 +64,17 @@ class Backtest(msgspec.Struct, frozen=True):
     method: str = ""
 
 
+class Evidence(msgspec.Struct, frozen=True):
+    """What compilers showed of the translated CUDA files: the rung of each by path, and who said it, by target."""
+
+    compilers: dict[str, str]  # targets without one are left out
+    rungs: dict[str, str]  # the lowest over those targets
+    unjudged: tuple[str, ...] = ()  # files whose headers the machine lacks
+    errors: int = 0
+    unpredicted: int = 0  # errors that no finding had predicted
+    rocm: str = ""  # the release that the headers were of
+
+
 class Strategy(msgspec.Struct, frozen=True):
     """One way to get the code onto AMD GPUs, costed on this repository's findings; exactly one is recommended."""
 

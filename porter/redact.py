@@ -19,6 +19,7 @@ from porter.model import (
     Baseline,
     EffortLine,
     Estimate,
+    Evidence,
     FileRecord,
     Finding,
     HipifyCount,
@@ -83,7 +84,7 @@ class _Redactor:
             already_ported=report.already_ported, suppressed=self.findings(report.suppressed, rules),
             suppressions={self.name(mark): self.suppression(why) for mark, why in report.suppressions.items()},
             baseline=self.baseline(report.baseline), sizing=self.sizing(report.sizing), scope=self.scope(report.scope),
-            strategies=report.strategies, nvidia=report.nvidia,
+            strategies=report.strategies, nvidia=report.nvidia, evidence=self.evidence(report.evidence),
             runbook=tuple(self.step(step) for step in report.runbook), backtest=report.backtest, redacted=True,
         )  # fmt: skip
 
@@ -113,6 +114,13 @@ class _Redactor:
             return line
         label = rules[line.rule].title if line.rule in rules else line.rule
         return msgspec.structs.replace(line, label=label, group=self.group(line.group))
+
+    def evidence(self, evidence: Evidence | None) -> Evidence | None:
+        """The rungs stay; note and compilers are porter's own words."""
+        if evidence is None:
+            return None
+        rungs = {self.path(path): rung for path, rung in evidence.rungs.items()}
+        return msgspec.structs.replace(evidence, rungs=rungs, unjudged=tuple(map(self.path, evidence.unjudged)))
 
     def step(self, step: RunbookStep) -> RunbookStep:
         """Commands may name files of the project; what they are for stays."""

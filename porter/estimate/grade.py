@@ -11,14 +11,14 @@ from porter.model import Confidence, Finding, Quantiles
 from porter.rules import RuleSet
 
 LETTERS = "ABCD"
+UNPROVED = "no compiler has confirmed the translation, and no real hours the sum: see porter scan --verify and porter actuals"
 FAR = 4.0  # scores above so many times the corpus's highest knot are far from what the back-test saw
 
 
 def grade(own: Sequence[Examined], findings: Sequence[Finding], ruleset: RuleSet, hours: Quantiles) -> tuple[str, tuple[str, ...]]:
     """A letter, and what took it down from A; no estimate is an A before compilers or real hours have confirmed it."""
     has_cuda = any(one.kind == "cuda" for one in own)
-    unproved = "no compiler has confirmed the translation, and no real hours the sum: see porter verify and porter actuals"
-    reasons = [unproved if has_cuda else "no real hours have confirmed the sum: see porter actuals"]
+    reasons = [UNPROVED if has_cuda else "no real hours have confirmed the sum: see porter actuals"]
     reasons += _unread(own)
     reasons += _untested(own)
     low = sum(1 for finding in findings if finding.confidence is Confidence.LOW)
@@ -30,7 +30,12 @@ def grade(own: Sequence[Examined], findings: Sequence[Finding], ruleset: RuleSet
     reasons += _far_from_the_corpus(own, findings)
     if hours.p50 and hours.p90 > 3 * hours.p50:
         reasons.append(f"the range is wide: P90 is {hours.p90 / hours.p50:.1f} times P50")
-    return LETTERS[min((len(reasons) + 1) // 2, 3)], tuple(reasons)
+    return letter(reasons), tuple(reasons)
+
+
+def letter(reasons: Sequence[str]) -> str:
+    """The letter of so many reasons."""
+    return LETTERS[min((len(reasons) + 1) // 2, 3)]
 
 
 def _unread(own: Sequence[Examined]) -> list[str]:

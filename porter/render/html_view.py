@@ -148,7 +148,7 @@ def _breakdowns(report: Report, words: Tongue) -> dict[str, Any]:
 
 
 def _ladder(report: Report) -> list[Rung]:
-    """How many CUDA files hold on each rung that a scan climbs, and the names of the rungs above."""
+    """How many CUDA files hold on each rung that a scan climbs, those that compilers showed, and the names of the rungs above."""
     cuda = [record for record in report.files if record.kind == "cuda"]
     if not cuda:
         return []
@@ -156,7 +156,10 @@ def _ladder(report: Report) -> list[Rung]:
     whole = [record for record in read if record.hipify is not None and not record.hipify.unconverted]
     known = [(cuda, LADDER[0]), (read, LADDER[1]), (whole, LADDER[2])]
     rungs = [Rung(name, charts.share_bar(len(files), len(cuda)), len(files), sum(f.lines for f in files)) for files, name in known]
-    return rungs + [Rung(name, charts.share_bar(0, 1), known=False) for name in LADDER[3:]]
+    for name, least in zip(LADDER[3:5], ("compiles", "links"), strict=True) if report.evidence else ():
+        files = [record for record in whole if summary.reaches(report, record.path, least)]
+        rungs.append(Rung(name, charts.share_bar(len(files), len(cuda)), len(files), sum(f.lines for f in files)))
+    return rungs + [Rung(name, charts.share_bar(0, 1), known=False) for name in LADDER[len(rungs) :]]
 
 
 def _findings(report: Report, groups: Sequence[RuleGroup], words: Tongue) -> dict[str, Any]:

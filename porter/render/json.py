@@ -152,6 +152,8 @@ def _extras(report: Report) -> dict[str, Any]:
     }
     if report.backtest is not None:
         extras["backtest"] = plain(report.backtest)
+    if report.evidence is not None:
+        extras["evidence"] = plain(report.evidence)
     if report.scope is not None:
         extras["scope"] = plain(report.scope)
     if report.sizing is not None:

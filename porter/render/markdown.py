@@ -50,6 +50,9 @@ def _head(report: Report) -> list[str]:
         rows.append(("CUDA lines without hand work", f"{numbers.percent(*share)} of {numbers.count(share[1])}"))
     if (names := summary.names_share(report)) is not None:
         rows.append(("CUDA names converted", f"{numbers.percent(*names)} of {numbers.count(names[1])}"))
+    if (proof := report.evidence) is not None:
+        compiled = sum(1 for path in proof.rungs if summary.reaches(report, path, "compiles"))
+        rows.append(("CUDA files that compile for AMD", f"{numbers.count(compiled)} of {numbers.count(len(proof.rungs))}"))
     rows += [("Findings", numbers.count(len(report.findings))), ("Blockers", numbers.count(summary.blockers(report)))]
     if (base := report.baseline) is not None:
         counts = f"{numbers.count(base.new)} new, {numbers.count(base.fixed)} fixed, {numbers.count(base.unchanged)} unchanged"

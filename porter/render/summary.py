@@ -235,3 +235,9 @@ def merged(lines: Iterable[EffortLine]) -> list[tuple[EffortLine, int]]:
         same[line.rule, line.label, line.arithmetic].append(line)
     out = [(msgspec.structs.replace(each[0], hours=total(line.hours for line in each)), len(each)) for each in same.values()]
     return sorted(out, key=lambda pair: (-pair[0].hours.likely, pair[0].label))
+
+
+def reaches(report: Report, path: str, least: str) -> bool:
+    """Whether compilers have shown that a file compiles, or links."""
+    rung = report.evidence.rungs.get(path, "") if report.evidence else ""
+    return rung in (("compiles", "links") if least == "compiles" else ("links",))

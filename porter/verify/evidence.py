@@ -1,0 +1,54 @@
+"""What a verification adds to a report: the rungs that compilers have shown, and a grade that knows of them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from porter.errors import ConfigError
+from porter.estimate.grade import UNPROVED, letter
+from porter.model import Evidence, Report
+from porter.verify.values import RUNGS, FileResult, Verification
+
+PROVED = "no real hours have confirmed the sum: see porter actuals"
+COMPILES = RUNGS.index("compiles")
+
+
+def confirmed(report: Report, done: Verification) -> Report:
+    """The report with the evidence; its grade says what compilers found in place of that nobody asked them.
+
+    Raises ConfigError where this machine has a compiler for none of the targets.
+    """
+    asked = {target: words for target, words in done.compilers.items() if not words.startswith("none")}
+    if not asked:
+        raise ConfigError(f"--verify: no compiler for {', '.join(done.targets)} on this machine", "porter doctor says how to get one")
+    cuda = {record.path for record in report.files if record.kind == "cuda"}
+    files = [file for file in done.files if file.path in cuda]
+    rungs = {file.path: _lowest(file, asked) for file in files}
+    unjudged = tuple(file.path for file in files if file.missing and RUNGS.index(rungs[file.path]) < COMPILES)
+    evidence = Evidence(asked, rungs, unjudged, len(done.errors), len(done.errors) - done.predicted, done.rocm)
+    before = report.estimate
+    if UNPROVED not in before.grade_reasons:
+        return msgspec.structs.replace(report, evidence=evidence)
+    reasons = (*_reasons(evidence), *(reason for reason in before.grade_reasons if reason != UNPROVED))
+    estimate = msgspec.structs.replace(before, grade=letter(reasons), grade_reasons=reasons)
+    return msgspec.structs.replace(report, evidence=evidence, estimate=estimate)
+
+
+def _lowest(file: FileResult, asked: dict[str, str]) -> str:
+    """The lowest rung on targets that a compiler was asked about."""
+    return min((file.by_target[target] for target in asked if target in file.by_target), key=RUNGS.index, default=file.rung)
+
+
+def _reasons(evidence: Evidence) -> list[str]:
+    """What compilers leave open."""
+    low = sum(1 for path, rung in evidence.rungs.items() if RUNGS.index(rung) < COMPILES and path not in evidence.unjudged)
+    out = [PROVED]
+    if low:
+        out.append(f"{low:,} of {len(evidence.rungs):,} CUDA files do not compile yet after the translation")
+    if evidence.unjudged:
+        out.append(
+            f"{len(evidence.unjudged):,} of {len(evidence.rungs):,} CUDA files include headers that this machine lacks: not compiled"
+        )
+    if evidence.unpredicted:
+        out.append(f"{evidence.unpredicted:,} of {evidence.errors:,} compiler errors were predicted by no finding")
+    return out
