@@ -14,7 +14,7 @@ from porter.parse import Parsed, specifiers
 from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
 from porter.parse.guards import SourceGuards
 from porter.parse.type_names import TypeName, type_names
-from porter.parse.warp_wrappers import wrapped
+from porter.parse.warp_wrappers import halves_32, wrapped
 from porter.survey_launches import Launch, launched
 from porter.survey_sums import Sum, sums
 
@@ -75,6 +75,7 @@ class FunctionDef(msgspec.Struct, frozen=True, gc=False):
     wraps: tuple[str, ...] = ()  # the warp builtin that a short function calls for its caller, and the texts of its arguments
     marks: tuple[str, ...] = ()  # words before the name that may be macros for __device__ and the like
     features: tuple[str, ...] = ()  # what a device function uses, in the words of kernel_features.py
+    by_32: bool = False  # adds up 32 lanes, whatever the device has
 
 
 class Flag(msgspec.Struct, frozen=True, gc=False):
@@ -214,13 +215,18 @@ def _functions(found: Captured, parsed: Parsed) -> Iterator[FunctionDef]:
             side_of(head + data[node.start_byte : body.start_byte]), _parameters(found, declarator.child_by_field_name("parameters")),
             _parameters(found, listed), bounds, parsed.live(_line(node)), _returned(found, body, parsed),
             marks=_marks(head + data[node.start_byte : declarator.start_byte]),
-            wraps=_wrapped(parsed, body),
+            wraps=_wrapped(parsed, body), by_32=_halves_32(parsed, body),
         )  # fmt: skip
 
 
 def _wrapped(parsed: Parsed, body: Any) -> tuple[str, ...]:
     first = _line(body)
     return wrapped(parsed.file.data[body.start_byte : body.end_byte], lambda line: parsed.live(first + line) is not Live.NO)
+
+
+def _halves_32(parsed: Parsed, body: Any) -> bool:
+    first = _line(body)
+    return halves_32(parsed.file.data[body.start_byte : body.end_byte], lambda line: parsed.live(first + line) is not Live.NO)
 
 
 def _marks(head: bytes) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from porter.flow.roles import closure, survey
 from porter.flow.tails import tails
 from porter.flow.use import Use
 from porter.flow.warps import Break, Verdict, definitions, places, related, verdicts
-from porter.flow.wrappers import waves_elsewhere
+from porter.flow.wrappers import sums_elsewhere, waves_elsewhere
 from porter.model import Confidence, Hit, Related
 from porter.parse import Parsed
 
@@ -51,6 +51,8 @@ def _of(program: Program, verdict: Verdict, targets: tuple[str, ...]) -> Iterato
         yield from _broken(verdict, targets)
     elif verdict.state in ("consistent", "narrow") and verdict.fixed:
         yield from _by_32(program, verdict, targets)
+    elif verdict.state == "hardware" and verdict.hardware:
+        yield from _beside_32(program, verdict, targets)
     elif verdict.state == "matrix" and verdict.fixed:
         yield _matrix(verdict, targets)
     for found in verdict.breaks:
@@ -82,6 +84,20 @@ def _beside(verdict: Verdict, asks: tuple[str, str, int, bool], targets: tuple[s
     return Hit(
         "warpsize-mixed-with-32", here.expr.span, message, function.name, confidence=Confidence.MEDIUM, targets=targets, related=where
     )
+
+
+def _beside_32(program: Program, verdict: Verdict, targets: tuple[str, ...]) -> Iterator[Hit]:
+    """Code of the device's width that uses a reduction of another file over 32 lanes: half of a wave of 64 is left out."""
+    group = closure(program, survey(program)[1], verdict.uses)
+    sums = [found for one in group for found in sums_elsewhere(one.env, one.calls)]
+    if sums:
+        name, path, line = sums[0]
+        function, here = verdict.uses.env.function, verdict.hardware[0]
+        message = f"{function.name} takes a warp for the device's width here, and {name} of {path}, which it uses, adds up 32 lanes"
+        where = (Related(path, line, "adds up 32 lanes"),)
+        yield Hit(
+            "warpsize-mixed-with-32", here.expr.span, message, function.name, confidence=Confidence.MEDIUM, targets=targets, related=where
+        )
 
 
 def _consistent(verdict: Verdict, targets: tuple[str, ...]) -> Hit:

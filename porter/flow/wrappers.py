@@ -90,6 +90,16 @@ def waves_elsewhere(env: Env, calls: Iterable[str]) -> list[tuple[str, str, int,
     return found
 
 
+def sums_elsewhere(env: Env, calls: Iterable[str]) -> list[tuple[str, str, int]]:
+    """Name, path and line of what a function calls in other files that adds up 32 lanes, whatever the device has."""
+    program, index = env.program, env.program.index
+    if not isinstance(index, Index):
+        return []
+    path = program.unit.parsed.file.path
+    named = ((name, index.placed(name, path)) for name in sorted(calls) if name in index.functions and not program.named(name))
+    return [(name, held[0], held[1].line) for name, held in named if held is not None and held[0] != path and held[1].by_32]
+
+
 def _is_hardware_lane(index: Index, name: str, path: str) -> bool:
     """True where a name that speaks of a lane means the device's: a builtin, or a wrapper of the register."""
     held = index.function(name, path)

@@ -12,6 +12,11 @@ MAX_CALL = 240  # bytes of the arguments that are looked at
 _BUILTIN = re.compile(
     rb"\b(__shfl(?:_up|_down|_xor)?(?:_sync)?|__ballot(?:_sync)?|__activemask|__match_(?:any|all)_sync|__any(?:_sync)?|__all(?:_sync)?)\s*\("
 )
+MAX_TREE = 1_000  # bytes of the body of a reduction
+_TREE = re.compile(
+    rb"\bfor\s*\(\s*(?:unsigned\s+)?(?:\w+\s+)?(\w+)\s*=\s*16\s*;\s*\1\s*(?:>\s*0|>=\s*1|!=\s*0)?\s*;\s*\1\s*(?:>>=\s*1|/=\s*2|=\s*\1\s*(?:>>\s*1|/\s*2))\s*\)"
+)
+_OWN_WIDTH = re.compile(rb"\bwarpSize\b|\b\w*(?:WARP|warp|Warp)_?(?:SIZE|Size|size)\b|\b64\b")
 _DECIDES = re.compile(rb"^(?!\s*#).*\b(?:for|while|if|do|switch)\b", re.MULTILINE)
 _LANE = re.compile(rb"%laneid\b")
 
@@ -36,6 +41,15 @@ def wrapped(body: bytes, live: Callable[[int], bool] = lambda _: True) -> tuple[
         return ()
     last = found[-1]  # where older devices come first
     return (last[1].decode(), *_arguments(code[last.end() : last.end() + MAX_CALL].decode("utf-8", "replace")))
+
+
+def halves_32(body: bytes, live: Callable[[int], bool] = lambda _: True) -> bool:
+    """True for a short body that adds up 32 lanes by shuffles: distances from 16 down to 1, and no width of another kind."""
+    if len(body) > MAX_TREE or b"__shfl" not in body or b"16" not in body:
+        return False
+    code = mask(body)
+    found = [match for match in _TREE.finditer(code) if live(code.count(b"\n", 0, match.start()))]
+    return bool(found) and b"__shfl" in code and not _OWN_WIDTH.search(code)
 
 
 def _arguments(text: str) -> list[str]:
