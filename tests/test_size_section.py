@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from porter import pipeline
 from porter.cli import main
+from porter.config import Config
+from porter.render import html
 from porter.size import known
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -98,3 +101,10 @@ def test_a_throughput_without_a_price_is_named() -> None:
     done = CliRunner().invoke(main, options)
     assert done.exit_code == 0 and "no price of MI300X in the price file" in done.output
     assert done.output.count("free GB is before the reserve") == 1
+
+
+def test_the_report_does_not_call_a_sum_without_the_reserve_one_with_it(tmp_path: Path) -> None:
+    """141.1 + 2.7 GB was called 144 GB "with 10 % for activations", and is not."""
+    (tmp_path / "a.py").write_text("print(1)\n")
+    text = html.render(pipeline.audit(tmp_path, Config(jobs=0, models=("meta-llama/Llama-3.1-70B-Instruct",))))
+    assert "Sum; 10 % of each GPU stays free besides" in text and ">144 GB<" in text
