@@ -89,7 +89,6 @@ class Auditor:
         self.include_words = index_of(frozenset(name.encode() for name in headers if len(name) > 3) | DEVICE_WORDS)
         self.insights = frozenset(rule.id for rule in ruleset.rules.values() if rule.is_insight)
         self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
-
         self.learn(index if index is not None else self.nothing, modules)
 
     def learn(self, index: Any, modules: frozenset[str]) -> None:
@@ -115,6 +114,10 @@ class Auditor:
         if whose is Origin.OWN and kind in ("cuda", "cxx", "python", "ptx") and origin.is_generated(text[: origin.HEAD_BYTES]):
             whose = Origin.GENERATED
         return SourceFile(entry.path, kind, text, whose, entry.sibling)
+
+    def own_names(self, entry: Entry) -> frozenset[str]:
+        """Names that the project gives itself in a file."""
+        return own_names.of(self.root, entry.path)
 
     def survey(self, entry: Entry) -> Surveyed:
         """What a file tells the others: macros, constants, functions, launches, includes, -D flags."""

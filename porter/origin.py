@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 
 from porter.model import Origin
@@ -173,7 +173,7 @@ def _neutral(path: str) -> str:
     return ("kernel:" if is_kernel else "") + re.sub(r"[-_./]+", "/", lower).strip("/")
 
 
-def own_modules(paths: list[str]) -> frozenset[str]:
+def own_modules(paths: Iterable[str]) -> frozenset[str]:
     """Python packages and modules that the repository itself holds, importable from its root or from a source folder."""
     found = set()
     for path in paths:

@@ -4,16 +4,17 @@ dependencies of it."""
 from __future__ import annotations
 
 import configparser
+import contextlib
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from porter import limits
 from porter.discover import read_below
 from porter.model import Fact, SourceFile
-from porter.parse import python
+from porter.parse import python, toml_text
 from porter.parse.cmake_words import commands
 
 PREFIX = "distribution:"
@@ -32,25 +33,36 @@ NAME_ARGUMENT = re.compile(r"(name\s*=\s*)?[\"']([A-Za-z_]\w*)[\"']\Z")
 WORD = re.compile(r"[A-Za-z_][\w.-]{1,80}\Z")
 
 
-def of(root: Path, paths: Iterable[str]) -> frozenset[str]:
-    """Distributions (with PREFIX) and extension modules of the packages at the root or one folder below it."""
-    found: set[str] = set()
-    paths = tuple(paths)
+def files(paths: Iterable[str]) -> list[str]:
+    """The files that say such names: of the packages at the root or one folder below it."""
     wanted = [path for path in paths if path.count("/") < 2 and path.rpartition("/")[2] in FILES]
-    for path in sorted(wanted, key=lambda path: (path.count("/"), path))[:MAX_FILES]:
-        data = read_below(root, path, MAX_BYTES)
-        if data and path.endswith("CMakeLists.txt"):
-            found.update(_projects(data.decode("utf-8", "replace"), paths))
-        elif data:
-            found.update(_names(path, data))
-    return frozenset(found)
+    return sorted(wanted, key=lambda path: (path.count("/"), path))[:MAX_FILES]
 
 
-def _projects(text: str, paths: Iterable[str]) -> Iterator[str]:
-    """The names of a CMake project of which the repository holds the folder of headers, so that <name/header.h> is its own."""
+def of(root: Path, path: str) -> frozenset[str]:
+    """Distributions (with PREFIX) and extension modules that one file names, none where that takes too long.
+
+    The file is parsed, so this is a worker's business.
+    """
+    data = read_below(root, path, MAX_BYTES) or b""
+    with contextlib.suppress(limits.TooLong), limits.within(limits.seconds_for(len(data))):
+        return frozenset(_projects(data.decode("utf-8", "replace")) if path.endswith("CMakeLists.txt") else _names(path, data))
+    return frozenset()
+
+
+def with_headers(names: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
+    """These names, without projects of CMake for which the repository has no folder of headers: <name/header.h> is not theirs."""
+    names = frozenset(names)
+    wanted = {f"/{name.removeprefix(PROJECT)}/" for name in names if name.startswith(PROJECT)}
+    lowered = [f"/{path.lower()}" for path in paths] if wanted else []
+    there = {PROJECT + one.strip("/") for one in wanted if any(one in path for path in lowered)}
+    return frozenset(name for name in names if not name.startswith(PROJECT) or name in there)
+
+
+def _projects(text: str) -> Iterator[str]:
     for command in commands(text)[0]:
         name = command.arguments[0].text.lower() if command.name == "project" and command.arguments else ""
-        if WORD.match(name) and any(f"/{name}/" in f"/{path.lower()}" for path in paths):
+        if WORD.match(name):
             yield PROJECT + name
 
 
@@ -88,7 +100,7 @@ def _built(fact: Fact) -> str:
 def _declared(text: str, toml: bool) -> str:
     try:
         if toml:
-            table = tomllib.loads(text)
+            table = toml_text.loads(text)
             for holder in (table.get("project"), (table.get("tool") or {}).get("poetry")):
                 if isinstance(holder, dict) and isinstance(holder.get("name"), str):
                     return str(holder["name"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from porter import cache_keys, link, remembered, workers
+from porter import cache_keys, link, own_names, remembered, workers
 from porter.cache import Store
 from porter.config import Config
 from porter.contents import content_of
@@ -75,6 +75,13 @@ class Passes:
             key = remembered.key_of_report(self._settings, self.config, contents, beside)
             self.kept = key if remembered.keep(self._store, key, made) else b""
         return made
+
+    def own_names(self, entries: Iterable[Entry]) -> frozenset[str]:
+        """Names that the project gives itself; a file that kills its worker gives none, and its examination says what is wrong."""
+        by_path = {entry.path: entry for entry in entries if entry.origin is Origin.OWN}
+        wanted = [by_path[path] for path in own_names.files(by_path)]
+        found = [outcome.value or () for outcome in self._pool.run("own_names", wanted, lambda task: task.size)]
+        return own_names.with_headers(frozenset().union(*found), by_path)
 
     def survey(self, entries: Iterable[Entry]) -> list[Surveyed]:
         """What files tell each other, by path; a file that kills its worker here is named by the examination."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from porter import __version__, advise, changes, estimate, findings, inventory, link, origin, own_names, ported, remembered, rules, suppress
+from porter import __version__, advise, changes, estimate, findings, inventory, link, origin, ported, remembered, rules, suppress
 from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import Discovery, discover
@@ -27,24 +27,23 @@ def audit(
     ruleset = ruleset or remembered.ruleset(config)
     found = discover(root, config)
     base = root.resolve() if root.is_dir() else root.resolve().parent
-    paths = [entry.path for entry in found.entries if entry.origin is Origin.OWN]
-    modules = origin.own_modules(paths) | own_names.of(base, paths)
     commit = commit_of(base)
     with contextlib.closing(Passes(base, config, ruleset, progress)) as passes:
-        beside = (found.skipped, found.problems, sorted(modules), base.name, root.is_dir(), commit, command)
+        beside = (found.skipped, found.problems, base.name, root.is_dir(), commit, command)
         report = passes.known_report(found.entries, beside)
         if report is None:
-            report = passes.keep_report(found.entries, beside, _made(root, passes, found, modules, commit, command))
+            report = passes.keep_report(found.entries, beside, _made(root, passes, found, commit, command))
         if watch is not None:
             watch.remember(found.folders, {entry.path: entry.size for entry in found.entries}, passes.kept)
         return report
 
 
-def _made(root: Path, passes: Passes, found: Discovery, modules: frozenset[str], commit: str, command: str) -> Report:
-    """The report on what was found in a tree; ``modules`` are its own packages."""
+def _made(root: Path, passes: Passes, found: Discovery, commit: str, command: str) -> Report:
+    """The report on what was found in a tree."""
     config, ruleset, base = passes.config, passes.ruleset, passes.base
     scope, changed = changes.since(root, config.changed_since, config.git, found.entries) if config.changed_since else (None, frozenset())
     looked_at = [entry for entry in found.entries if scope is None or entry.path in changed]
+    modules = origin.own_modules(e.path for e in found.entries if e.origin is Origin.OWN) | passes.own_names(found.entries)
     surveys = passes.survey(found.entries)
     index = link.link([s.survey for s in surveys if s.survey is not None], config.defines)
     examined = passes.examine(looked_at, surveys, index, modules)

@@ -10,7 +10,6 @@ import datetime
 import difflib
 import os
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from porter.discover import read_regular
 from porter.errors import ConfigError
 from porter.hipify import api
 from porter.model import Problem, Severity
+from porter.parse import toml_text
 
 MAX_BYTES = 256 * 1024
 CURRENCY = re.compile(r"(?:[A-Za-z]{1,5}|[$\u20ac\u00a3\u00a5\u20b9\u20bd\u20a9])?\Z")
@@ -109,7 +109,7 @@ def _table(data: bytes, label: str, is_project: bool) -> dict[str, Any] | None:
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{label}: larger than {MAX_BYTES // 1024} KiB", HINT)
     try:
-        raw = tomllib.loads(data.decode("utf-8-sig"))
+        raw = toml_text.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         if is_project and b"tool.porter" not in data:
             return None

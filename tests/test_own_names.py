@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -25,14 +26,29 @@ def test_names_of_a_setup_and_of_a_project_table(tmp_path: Path) -> None:
     (tmp_path / "python").mkdir()
     (tmp_path / "python" / "pyproject.toml").write_text('[project]\nname = "Served.Models"\n')
     (tmp_path / "setup.cfg").write_text("[metadata]\nname = fairy\n")
-    found = own_names.of(tmp_path, ["setup.py", "python/pyproject.toml", "setup.cfg", "a/b/setup.py", "README.md"])
-    assert found == {"attn_core", "distribution:open-fold", "distribution:served-models", "distribution:fairy"}
+    files = own_names.files(["setup.py", "python/pyproject.toml", "setup.cfg", "a/b/setup.py", "README.md"])
+    assert files == ["setup.cfg", "setup.py", "python/pyproject.toml"]
+    assert frozenset().union(*(own_names.of(tmp_path, file) for file in files)) == {
+        "attn_core",
+        "distribution:open-fold",
+        "distribution:served-models",
+        "distribution:fairy",
+    }
 
 
 @pytest.mark.parametrize("text", [b"[project", b"[tool]\npoetry = 3\n", b"tool = 1\n", b"\xff\xfe"])
 def test_broken_manifests_name_nothing(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "pyproject.toml").write_bytes(text)
-    assert own_names.of(tmp_path, ["pyproject.toml", "setup.py"]) == frozenset()
+    assert own_names.of(tmp_path, "pyproject.toml") == own_names.of(tmp_path, "setup.py") == frozenset()
+
+
+def test_a_setup_that_kills_its_reader_costs_its_names_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "setup.py").write_bytes(SETUP)
+    (tmp_path / "a.py").write_text("import cupy\n")
+    here = os.getpid()
+    monkeypatch.setattr(own_names, "of", lambda root, path: os._exit(7) if os.getpid() != here else pytest.fail("read in the main process"))
+    report = pipeline.audit(tmp_path, Config(jobs=1))
+    assert any(finding.path == "a.py" for finding in report.findings)
 
 
 def test_headers_of_a_cmake_project_are_its_own(tmp_path: Path) -> None:
@@ -40,7 +56,7 @@ def test_headers_of_a_cmake_project_are_its_own(tmp_path: Path) -> None:
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "CMakeLists.txt").write_text("project(cutlass)\nproject()\nproject(${NAME})\n")
     paths = ["CMakeLists.txt", "demo/CMakeLists.txt", "src/popfeatures/image.h"]
-    own = own_names.of(tmp_path, paths)
+    own = own_names.with_headers(frozenset().union(*(own_names.of(tmp_path, path) for path in own_names.files(paths))), paths)
     assert own == {"project:popfeatures"}  # a demo named after a library holds none of its headers
     found = {
         (kind, name): own_names.is_own(Fact(kind, name, HERE), own)

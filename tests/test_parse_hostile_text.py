@@ -8,7 +8,7 @@ import time
 import pytest
 
 from porter.model import Live, SourceFile
-from porter.parse import parser_of
+from porter.parse import parser_of, toml_text
 from porter.parse.requirement_line import marker_live, name_in_url, read_requirement
 
 KINDS = (
@@ -108,3 +108,22 @@ def test_urls_name_what_they_install() -> None:
     assert read_requirement("./wheels/x.whl") is None
     with pytest.raises(ValueError, match="."):
         read_requirement("two words")
+
+
+@pytest.mark.parametrize("head", ["", 'a."\'".', "x = { a = '''\n''', ", 'x = {a = """a"""", ', 'x = {a = """a\\"""", "q".', "[a", "# '\n"])
+def test_a_key_of_many_parts_is_refused_wherever_it_hides(head: str) -> None:
+    with pytest.raises(ValueError, match="a key of more than 60 parts"):
+        toml_text.loads(head + " b." * 61 + "'x' = 1")
+
+
+def test_dots_that_are_no_keys_are_read() -> None:
+    text = "x = [" + "1.5, " * 100 + '"' + "a." * 100 + '"]\ny = """\n' + "a.b, " * 100 + '"""\n# ' + "a." * 100
+    assert len(toml_text.loads(text)["x"]) == 101
+
+
+@pytest.mark.parametrize("unit", ['"""\\', "'''", '"\\', "a'", '"" '])
+def test_quotes_cost_time_in_proportion(unit: str) -> None:
+    started = time.process_time()
+    with pytest.raises(ValueError, match="line 1"):
+        toml_text.loads(unit * 60_001 + ".a" * 100)
+    assert time.process_time() - started < 1.0

@@ -162,6 +162,14 @@ def test_patterns_of_a_hostile_file_match_in_linear_time(tmp_path: Path, ruleset
     assert len(report.findings) == 1 and time.process_time() - began < 10
 
 
+def test_a_key_of_many_parts_is_refused_before_it_costs_gigabytes(tmp_path: Path) -> None:
+    (tmp_path / "porter.toml").write_text("a." * 30_000 + "b = 1\n")
+    started = time.process_time()
+    with pytest.raises(ConfigError, match="a key of more than 60 parts"):
+        settings.load(tmp_path)
+    assert time.process_time() - started < 1.0
+
+
 def test_a_bad_file_is_one_line_and_status_2(tmp_path: Path) -> None:
     result = porter("scan", str(write(tmp_path, "tragets = []\n")), "--format", "json")
     assert result.exit_code == 2 and result.stdout == ""
