@@ -17,6 +17,7 @@ from porter.hipify import api, difference, engine, gets_runtime_unasked, perl
 from porter.hipify.live import live_lines
 from porter.kinds import decode, kind_of, looks_binary
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
+from porter.packed import text as packed_text
 from porter.parse import Parsed, cuda, parser_of, python
 from porter.parse.guards import SourceGuards
 from porter.parse.python_words import words_of
@@ -43,7 +44,7 @@ class Surveyed(msgspec.Struct, frozen=True):
 
 
 class Examined(msgspec.Struct, frozen=True):
-    """What one file gave. ``snippets`` maps lines that hits stand on to their text, ``context`` the lines near them."""
+    """What one file gave. ``snippets`` maps lines that hits stand on to their text, ``context`` the lines near them (packed.py)."""
 
     path: str
     kind: str
@@ -59,7 +60,7 @@ class Examined(msgspec.Struct, frozen=True):
     amd_signs: tuple[Related, ...] = ()
     served: tuple[Served, ...] = ()  # models that its commands and calls serve
     ignores: tuple[ignore_marks.IgnoreMark, ...] = ()
-    context: dict[int, str] = {}
+    context: bytes = b""
     digest: bytes = b""  # of the bytes that were read
     alone: bool = False  # whether no other file had a say
     tests: str = ""  # what runs compiled tests: ctest, make test
@@ -215,7 +216,7 @@ class Auditor:
             {} if source.kind == "binary" else excerpts.snippets(source.data, hits),
             tuple(dict.fromkeys([*parsed.problems, *problems, *more])), hipified, self._kernels(parsed, hits),
             amd_signs=excerpts.amd_signs(parsed), served=served_by(source, parsed.facts), ignores=ignore_marks.read(parsed),
-            context={} if source.kind == "binary" else excerpts.context(source.data, hits), alone=alone, tests=runner(parsed.facts),
+            context=b"" if source.kind == "binary" else excerpts.context(source.data, hits), alone=alone, tests=runner(parsed.facts),
         )  # fmt: skip
 
     def _cxx_matters(self, source: SourceFile) -> bool:
@@ -245,7 +246,9 @@ class Auditor:
             except perl.PerlFailed as error:
                 problems.append(Problem("hipify", source.path, 0, f"hipify-perl: {error}; the built-in engine's output is shown", False))
         diff = engine.diff(source.data, output, source.path, MAX_DIFF_LINES)
-        count = HipifyCount(sum(done.converted.values()), sum(left.values()), dict(done.converted), dict(left), diff, used, words)
+        count = HipifyCount(
+            sum(done.converted.values()), sum(left.values()), dict(done.converted), dict(left), packed_text(diff), used, words
+        )
         return count, problems
 
     def rule_lines(self, name: str, data: bytes) -> dict[str, set[int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from porter import packed
 from porter.model import Hit, Related
 from porter.parse import Parsed
 
@@ -30,15 +31,15 @@ def snippets(data: bytes, hits: list[Hit]) -> dict[int, str]:
     return found
 
 
-def context(data: bytes, hits: list[Hit]) -> dict[int, str]:
-    """The source lines around every hit, NEAR on each side, for reports that show it in its place; 200 characters a line."""
+def context(data: bytes, hits: list[Hit]) -> bytes:
+    """The source lines around every hit, NEAR on each side, for reports that show it in its place; 200 characters a line; packed."""
     if not hits:
-        return {}
+        return b""
     lines = data.split(b"\n")
     near: set[int] = set()
     for first, last in {(hit.span.line, min(max(hit.span.end_line, hit.span.line), hit.span.line + 3)) for hit in hits}:
         near.update(range(first - NEAR, first), range(last + 1, last + 1 + NEAR))
-    return {n: lines[n - 1].rstrip(b"\r")[:200].decode("utf-8", "replace") for n in sorted(near) if 0 < n <= len(lines)}
+    return packed.lines({n: lines[n - 1].rstrip(b"\r")[:200].decode("utf-8", "replace") for n in sorted(near) if 0 < n <= len(lines)})
 
 
 def amd_signs(parsed: Parsed) -> tuple[Related, ...]:

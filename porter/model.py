@@ -186,13 +186,16 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class HipifyCount(msgspec.Struct, frozen=True):
-    """Names the translation changed, and names it had to leave, in one file. ``names`` counts converted CUDA names."""
+    """Names the translation changed, and names it had to leave, in one file. ``names`` counts converted CUDA names.
+
+    ``diff`` is packed (packed.py).
+    """
 
     converted: int = 0
     unconverted: int = 0
     names: dict[str, int] = {}
     left: dict[str, int] = {}
-    diff: str = ""
+    diff: bytes = b""
     engine: str = "builtin"
     disagreement: str = ""
 
@@ -200,7 +203,7 @@ class HipifyCount(msgspec.Struct, frozen=True):
 class FileRecord(msgspec.Struct, frozen=True):
     """One scanned file. ``coverage`` is the share of its bytes outside syntax-error regions, 0 to 1.
 
-    ``context`` holds the source lines near findings, by line; only the HTML report shows them.
+    ``context`` holds the source lines near findings, by line, packed (packed.py); only the HTML report shows them.
     """
 
     path: str
@@ -208,7 +211,7 @@ class FileRecord(msgspec.Struct, frozen=True):
     lines: int
     hipify: HipifyCount | None = None
     coverage: float = 1.0
-    context: dict[int, str] = {}
+    context: bytes = b""
     tests: str = ""  # what runs compiled tests, by this file: ctest, make test
 
 

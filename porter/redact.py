@@ -137,7 +137,7 @@ class _Redactor:
         if count is None:
             return None
         names, left = ({n: times for n, times in found.items() if api.lookup(n)} for found in (count.names, count.left))
-        return HipifyCount(count.converted, count.unconverted, names, left, "", count.engine, count.disagreement)
+        return HipifyCount(count.converted, count.unconverted, names, left, b"", count.engine, count.disagreement)
 
     def kernel(self, kernel: Kernel) -> Kernel:
         return Kernel(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -277,6 +278,12 @@ def side_of(header: bytes) -> str:
     return "device" if "device" in kinds else "host"
 
 
+@functools.lru_cache(maxsize=20_000)
+def _same(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    """Parameters that were seen before instead of equal ones: most of what a survey holds is repeated from function to function."""
+    return parameters
+
+
 def _parameters(found: Captured, node: Any) -> tuple[Parameter, ...]:
     if node is None:
         return ()
@@ -288,4 +295,4 @@ def _parameters(found: Captured, node: Any) -> tuple[Parameter, ...]:
         named = child.child_by_field_name("declarator") or child.child_by_field_name("name") or child
         names = _NAME.findall(_text(found, named))
         out.append(Parameter(names[-1] if names else "", text_of(found.slice(child)), text_of(found.slice(default)) if default else ""))
-    return tuple(out)
+    return _same(tuple(out))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter import model
+from porter import model, packed
 from porter.model import Action, Confidence, EffortLine, FileRecord, Finding, HipifyCount, Hours, Replacement, Report, Rule, Severity
 from porter.model_report import GpuFit, ModelSize, Note
 
@@ -251,9 +251,9 @@ def _files() -> tuple[FileRecord, ...]:
             "csrc/vote.cu",
             "cuda",
             210,
-            HipifyCount(9, 2, names, {"cudaFoo": 2}, diff, "builtin", "perl leaves cudaFoo"),
+            HipifyCount(9, 2, names, {"cudaFoo": 2}, packed.text(diff), "builtin", "perl leaves cudaFoo"),
             1.0,
-            {38: "", 39: "    int before_it = 1; // </pre>", 42: "    int after_it = 2;"},
+            packed.lines({38: "", 39: "    int before_it = 1; // </pre>", 42: "    int after_it = 2;"}),
         ),  # fmt: skip
         FileRecord("requirements.txt", "requirements", 4),
         FileRecord("src/model.py", "python", 300),

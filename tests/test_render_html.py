@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from report_factory import HOSTILE_PATH, empty_report, finding, large_report, make_report, rules
 
+from porter import packed
 from porter.explain import rule_text
 from porter.model import Action, FileRecord, Severity
 from porter.model_report import Scope
@@ -268,7 +269,7 @@ def test_a_report_full_of_long_code_keeps_to_the_budget():
     snippet = "\n".join(["x" * 199] * 6)
     found = tuple(finding(rule, "a.cu", line, snippet, "m", fingerprint=str(line), end_line=line + 5) for line in range(1, 8001))
     context = dict.fromkeys(range(1, 8010), "y" * 199)
-    text = html.render(make_report(findings=found, files=(FileRecord("a.cu", "cuda", 9000, None, 1.0, context),)))
+    text = html.render(make_report(findings=found, files=(FileRecord("a.cu", "cuda", 9000, None, 1.0, packed.lines(context)),)))
     codes = [row[10] for row in island_of(text)["rows"]]
     assert "y" in codes[0] and "y" not in codes[-1] and len(codes[-1]) <= 120
     assert sum(map(len, codes)) < 6_000_000

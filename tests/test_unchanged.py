@@ -38,7 +38,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def config_of(tree: Path, **more: object) -> Config:
-    return msgspec.structs.replace(Config(jobs=0, cache_dir=str(tree.parent / "cache")), **more)
+    """One cache for all tests, which then holds the rules; a tree's place is in its key."""
+    return msgspec.structs.replace(Config(jobs=0, cache_dir=str(tree.parent.parent / "cache-of-unchanged")), **more)
 
 
 def scan(tree: Path, config: Config) -> Report:

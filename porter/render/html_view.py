@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
+from porter import packed
 from porter.model import CATEGORIES, FileRecord, Finding, HipifyCount, Report, RunbookStep
 from porter.render import charts, code, island, numbers, summary, verdict
 from porter.render.look import Look
@@ -166,7 +167,7 @@ def _findings(report: Report, groups: Sequence[RuleGroup], words: Tongue) -> dic
     """The rules' sections, what the filters offer, and the island."""
     anchors = island.anchors(island.flat(groups))
     present = {finding.category for finding in report.findings}
-    context = {record.path: record.context for record in report.files} if len(report.findings) <= CONTEXT_TOTAL else {}
+    context = {record.path: packed.lines_of(record.context) for record in report.files} if len(report.findings) <= CONTEXT_TOTAL else {}
     return {
         "sections": _sections(groups, anchors, context),
         "island": island.island(groups, anchors, context, words),
@@ -275,7 +276,7 @@ def _converted(report: Report) -> list[tuple[Any, list[tuple[str, str]]]]:
             record = msgspec.structs.replace(record, hipify=HipifyCount())
         if record.hipify is None:
             continue
-        diff = record.hipify.diff
+        diff = packed.text_of(record.hipify.diff)
         left -= len(diff)
         out.append((record, _diff_lines(diff) if left > 0 else []))
     return out
