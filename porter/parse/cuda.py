@@ -24,7 +24,7 @@ MAX_CONDITIONALS = 500
 MAX_STATEMENT = 32 * 1024  # bytes between two of ; { } , or a directive: a longer one makes a tree too deep to walk
 PARSE_SECONDS = 10.0
 _CHUNK = 16384
-_SEPARATOR = re.compile(rb"[;{},]|\n[ \t]*#")
+_SEPARATOR = re.compile(rb"[{},]|\n[ \t]*#")  # and the semicolon
 _LOOPS = re.compile(rb"(?:\bfor\s{0,9}\([^(){}]{0,200}\)\s{0,9}){100}")  # their semicolons separate nothing
 _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 _MACRO_NAME = re.compile(r"[A-Za-z_]\w*")
@@ -106,7 +106,8 @@ def _refusal(data: bytes, masked: bytes) -> str:
         return f"brackets nest {deepest} deep"
     if masked.count(b"for") >= 100 and _LOOPS.search(masked):
         return "more than 100 loops without braces inside each other"
-    longest = max(map(len, _SEPARATOR.split(masked)))
+    parts = [part for part in masked.split(b";") if len(part) > MAX_STATEMENT]
+    longest = max((len(statement) for part in parts for statement in _SEPARATOR.split(part)), default=0)
     return f"a statement of {longest} bytes" if longest > MAX_STATEMENT else ""
 
 

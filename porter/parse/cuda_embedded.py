@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from porter.model import SourceFile
 from porter.parse import Guards, Parsed
-from porter.parse.cuda_lex import blank
+from porter.parse.cuda_lex import blank, mask
 from porter.parse.ptx_tokens import scanner
 from porter.parse.string_guards import put_within
 
@@ -19,8 +19,9 @@ MAX_PROGRAMS = 200
 
 def embedded(file: SourceFile, guards: Guards, parse: Callable[[SourceFile], Parsed]) -> list[Parsed]:
     """The CUDA in a file's string literals as one source of the same length; empty where there is none."""
-    if b"__global__" not in file.data and b"__device__" not in file.data:
-        return []
+    masked = mask(file.data)
+    if all(file.data.count(word) == masked.count(word) for word in (b"__global__", b"__device__")):
+        return []  # none of them stands in a string
     programs = [run for run in _runs(file.data) if _is_program(b"".join(file.data[start:end] for start, end in run))]
     if not programs:
         return []

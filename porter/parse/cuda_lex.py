@@ -9,15 +9,18 @@ from dataclasses import dataclass
 
 MAX_RAW_STRINGS = 300  # an unterminated raw string costs a scan of the rest; more of them than this are read as plain strings
 _BLANK = bytes(c if c in b"\r\n" else 0x20 for c in range(256))
+# Every alternative begins with a plain character, which lets the regex engine skip to the next candidate.
 _RAW = rb'R"(?P<mark>[^()\\\s"]{0,16})\((?s:.{0,1000000}?)\)(?P=mark)"|'
 _PLAIN = (
-    rb"(?P<note>//[^\n\\]*+(?:\\(?:\r?\n|[^\n])?[^\n\\]*+)*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?)"
+    rb"//[^\n\\]*+(?:\\(?:\r?\n|[^\n])?[^\n\\]*+)*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?"
     rb'|"[^"\\\n]*+(?:\\(?:\r?\n|[^\n])[^"\\\n]*+)*+"?'
     rb"|'(?:[^'\\\n]|\\[^\n][^'\n]{0,10})'"
 )
 _TOKENS = re.compile(_RAW + _PLAIN)
 _TOKENS_WITHOUT_RAW = re.compile(_PLAIN)
-_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*([A-Za-z_]\w*)((?:[^\n\\]|\\(?:\r?\n|[^\n])?)*+)", re.MULTILINE)
+_NOTE = b"/"  # what comments begin with, and no literal does
+_DIRECTIVE = re.compile(rb"#[ \t]*([A-Za-z_]\w*)")
+_LOGICAL_LINE = re.compile(rb"[^\n\\]*+(?:\\(?:\r?\n|[^\n])?[^\n\\]*+)*+")
 _JOIN = re.compile(rb"\\\r?\n")
 
 
@@ -32,7 +35,7 @@ def mask(data: bytes) -> bytes:
 
     def hide(match: re.Match[bytes]) -> bytes:
         token = match.group()
-        if match.group("note") is not None or len(token) < 2:
+        if token.startswith(_NOTE) or len(token) < 2:
             return blank(token)
         return token[:1] + blank(token[1:-1]) + token[-1:]
 
@@ -56,12 +59,20 @@ def directives(masked: bytes) -> list[Directive]:
     """All preprocessor lines of a masked text, in order."""
     out: list[Directive] = []
     line, seen = 1, 0
-    for match in _DIRECTIVE.finditer(masked):
-        line += masked.count(b"\n", seen, match.start())
-        seen = match.start()
-        end = line + masked.count(b"\n", match.start(), match.end())
-        text = _JOIN.sub(b" ", match.group(2)).decode("utf-8", "replace").strip()
-        out.append(Directive(line, end, match.group(1).decode(), text, match.start(), match.end()))
+    match = _DIRECTIVE.search(masked)
+    while match is not None:
+        start, after = masked.rfind(b"\n", 0, match.start()) + 1, match.end()
+        if masked[start : match.start()].strip(b" \t"):  # a # inside a line is none
+            after = masked.find(b"\n", after)
+        else:
+            rest = _LOGICAL_LINE.match(masked, after)
+            assert rest is not None  # it may be empty
+            after = rest.end()
+            line += masked.count(b"\n", seen, start)
+            seen = start
+            text = _JOIN.sub(b" ", rest.group()).decode("utf-8", "replace").strip()
+            out.append(Directive(line, line + masked.count(b"\n", start, after), match.group(1).decode(), text, start, after))
+        match = _DIRECTIVE.search(masked, after) if after >= 0 else None
     return out
 
 
@@ -69,5 +80,5 @@ def comments(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Start byte and text of every comment, in order; what looks like one inside a string is none."""
     tokens = _TOKENS if data.count(b'R"') <= MAX_RAW_STRINGS else _TOKENS_WITHOUT_RAW
     for match in tokens.finditer(data):
-        if match.group("note") is not None:
+        if match.group().startswith(_NOTE):
             yield match.start(), match.group()

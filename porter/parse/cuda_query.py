@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import tree_sitter
@@ -55,6 +56,11 @@ def query() -> Any:
     return tree_sitter.Query(language(), _QUERY)
 
 
+_START, _END = attrgetter("start_byte"), attrgetter("end_byte")
+_LEAVES = frozenset(("identifier", "type", "field"))  # captures whose nodes never lie inside each other
+
+
 def in_order(captures: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """Captured nodes by place: tree-sitter promises no order, and the order decides which definition of a name comes first."""
-    return {name: sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)) for name, nodes in captures.items()}
+    outer_first = {name: nodes if name in _LEAVES else sorted(nodes, key=_END, reverse=True) for name, nodes in captures.items()}
+    return {name: sorted(nodes, key=_START) for name, nodes in outer_first.items()}
