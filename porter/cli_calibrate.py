@@ -43,6 +43,8 @@ def calibrate(corpus: str, pairs: str, table: str, label: str, observations: str
         "cross_validated": backtest.averaged([backtest.measured(seen, one) for one in held]),
         "shipped": backtest.measured(seen, [one.predicted for one in seen]),
     }
+    if len({one.domain for one in seen}) > 1:
+        results["domain_left_out"] = backtest.measured(seen, fit.by_domain(seen, features.model()))
     if table:
         written.write(Path(table), fit.fitted(seen, features.model()), results["cross_validated"], label or Path(corpus).resolve().name)
         click.echo(f"porter: wrote {table}", err=True)
@@ -53,7 +55,13 @@ def calibrate(corpus: str, pairs: str, table: str, label: str, observations: str
         return
     known = features.model().backtest
     shipped = f"The shipped model {known['version']} (fitted on: {known['corpus']})"
-    click.echo(backtest.page(results["cross_validated"], "Cross-validated: each program predicted by a model fitted without it"))
+    click.echo(
+        backtest.page(
+            results["cross_validated"],
+            "Cross-validated: each program predicted by a model fitted without it",
+            results.get("domain_left_out"),
+        )
+    )
     click.echo(backtest.page(results["shipped"], shipped), nl=False)
 
 

@@ -57,7 +57,7 @@ class Backtest(msgspec.Struct, frozen=True):
     corpus: str
     programs: int
     coverage: float  # share of programs whose real lines lie in P10 to P90
-    width: float  # of P10 to P90, as a multiple of the narrowest that covers 80 %
+    width: float  # mean width of P10 to P90 over that of the same ranges, their upper ends lowered until they hold 80 %
     rank_correlation: float  # Spearman, predicted P50 against real lines
     rank_of_loc: float  # the same for lines of CUDA code alone
     bias: float  # mean of predicted P50 less real, in lines

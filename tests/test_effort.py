@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import msgspec
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from porter import pipeline, rules
-from porter.calibrate import backtest, corpus, fit, statistics, written
 from porter.cli import main
 from porter.config import Config, EffortSettings
-from porter.errors import InputError, PorterError
-from porter.estimate import estimate, features, hand_lines, parameters, simulate
+from porter.errors import PorterError
+from porter.estimate import estimate, features, parameters, simulate
 from porter.examine import Examined
-from porter.model import Finding, HipifyCount, Hours, Kernel, Origin, Quantiles, Report
+from porter.model import Finding, HipifyCount, Hours, Kernel, Origin, Report
 
 RULESET = rules.load()
 WORK = sorted(rule.id for rule in RULESET.rules.values() if not rule.is_insight)
@@ -125,102 +123,6 @@ def test_rates_and_factors_count_only_when_given_and_are_shown() -> None:
     by_label = {line.label: line.hours.likely for line in told.lines}
     for line in plain.lines:  # assistance shortens the fixing, never the checks
         assert by_label[line.label] == pytest.approx(line.hours.likely * (1.0 if line.kind == "finding" else 2.0))
-
-
-def test_ranks_coverage_and_width_by_hand() -> None:
-    assert statistics.spearman([1, 2, 3, 4], [10, 20, 30, 40]) == pytest.approx(1.0)
-    assert statistics.spearman([1, 1, 2], [3, 3, 1]) == pytest.approx(-1.0)
-    ranges = [Quantiles(0, 5, 8, 10)] * 10
-    assert statistics.coverage(ranges, [5] * 8 + [11] * 2) == pytest.approx(0.8)
-    assert statistics.width(ranges, [5] * 5 + [7.4] * 3 + [99] * 2) == pytest.approx(1 / 0.48, rel=0.02)
-    assert statistics.mid_quantile([0, 0, 0, 2], 0.5) == pytest.approx(0.5)
-    assert statistics.quantile([1, 2, 3], 0.5) == 2
-
-
-def test_the_fit_finds_what_was_put_in_and_never_goes_below_zero() -> None:
-    start = features.model()
-    made = [
-        fit.Observation(str(i), real=3.0 + 10.0 * masks**0.5, loc=100, counts={"masks": float(masks), "libraries": float(i % 2)})
-        for i, masks in enumerate([0, 1, 4, 9, 0, 4, 1, 0, 9, 4] * 4)
-    ]
-    model = fit.fitted(made, start)
-    weights = {feature.name: feature.weight for feature in model.feature}
-    assert model.base == pytest.approx(3.0, rel=0.15) and weights["masks"] == pytest.approx(10.0, rel=0.1)
-    assert all(weight >= 0 for weight in weights.values()) and weights["libraries"] < 1
-    assert statistics.spearman([q.p50 for q in fit.cross_validated(made, start)], [one.real for one in made]) > 0.9
-
-
-def test_past_the_corpus_the_range_grows_wider_and_every_quantile_still_grows() -> None:
-    model = features.model()
-    last = model.knot[-1]
-    values = [hand_lines.range_of(last.score * factor, model) for factor in (0.2, 0.5, 1, 2, 8, 64)]
-    for name in ("p10", "p50", "p80", "p90"):
-        numbers = [getattr(value, name) for value in values]
-        assert numbers == sorted(numbers)
-    assert values[-1].p90 / values[-1].p10 > 4 * last.p90 / last.p10
-
-
-def test_the_shipped_table_says_how_it_did_and_its_version_fits_its_numbers() -> None:
-    shipped = hand_lines.backtest()
-    assert shipped.version == written.version_of(features.model())
-    assert shipped.programs == 312 and shipped.coverage >= 0.8 and shipped.width <= 1.5 and shipped.rank_correlation >= 0.6
-
-
-def made_corpus(folder: Path, programs: int) -> Path:
-    rows = ["name\thand_lines\tfiles_paired"]
-    for i in range(programs):
-        program = folder / f"src/p{i}-cuda"
-        program.mkdir(parents=True)
-        (program / "main.cu").write_text("int main() { return cudaDeviceSynchronize(); }\n" if i % 2 else MASK, encoding="utf-8")
-        rows.append(f"p{i}\t{0 if i % 2 else 20 + i}\t1")
-    table = folder / "pairs.tsv"
-    table.write_text("\n".join([*rows, "gone\t3\t1", "unpaired\t3\t0"]) + "\n", encoding="utf-8")
-    return table
-
-
-def test_calibrate_reads_a_corpus_fits_and_writes_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = made_corpus(tmp_path, 20)
-    shipped = rules.rules_folder() / "effort/hand_lines.toml"
-    copy = tmp_path / "hand_lines.toml"
-    copy.write_bytes(shipped.read_bytes())
-    seen = corpus.pairs(tmp_path, table)
-    assert len(seen[0]) == 20 and seen[1] == ["gone"]
-    kinds = [corpus.observation(pair, pipeline.audit(pair.folder, Config(jobs=0))) for pair in seen[0][:2]]
-
-    def observed(found: list[corpus.Pair], *_: object) -> list[fit.Observation]:
-        return [msgspec.structs.replace(kinds[i % 2], name=pair.name, real=pair.real) for i, pair in enumerate(found)]
-
-    monkeypatch.setattr(corpus, "observed", observed)
-    arguments = ["calibrate", str(tmp_path), "--pairs", str(table), "--observations", str(tmp_path / "seen.jsonl")]
-    result = CliRunner().invoke(main, [*arguments, "--fit", str(copy), "--label", "mine"])
-    assert (
-        result.exit_code == 0 and "| programs | 20 |" in result.stdout and "1 programs of the table are not in the corpus" in result.stderr
-    )
-    model = msgspec.toml.decode(copy.read_bytes(), type=features.LineModel)
-    assert model.backtest["corpus"] == "mine" and model.backtest["version"] == written.version_of(model) and model.other
-    again = CliRunner().invoke(main, [*arguments, "--format", "json"])
-    rows = json.loads(again.stdout)
-    assert rows["cross_validated"]["rank_correlation"] > 0.7 and len(rows["programs"]) == 20
-    few = CliRunner().invoke(main, [*arguments, "--limit", "5"])
-    assert few.exit_code == 2 and "too few" in few.stderr
-
-
-def test_a_wrong_table_is_one_line(tmp_path: Path) -> None:
-    for text in ("", "name\tother\na\t1\n", "name\thand_lines\na\tmany\n"):
-        (tmp_path / "a").mkdir(exist_ok=True)
-        (tmp_path / "pairs.tsv").write_text(text, encoding="utf-8")
-        with pytest.raises(InputError):
-            corpus.pairs(tmp_path, tmp_path / "pairs.tsv")
-    (tmp_path / "pairs.tsv").write_text("name\thand_lines\n../../etc\t1\n", encoding="utf-8")
-    assert corpus.pairs(tmp_path, tmp_path / "pairs.tsv") == ([], ["../../etc"])
-
-
-def test_the_page_of_the_backtest_names_coverage_bias_and_features() -> None:
-    programs = [fit.Observation("a", 4.0, 9, {"masks": 1.0}), fit.Observation("b", 0.0, 5, {"masks": 0.0})]
-    result = backtest.measured(programs, [Quantiles(1, 3, 5, 9), Quantiles(1, 2, 3, 4)])
-    text = backtest.page(result, "Title")
-    assert result.coverage == 0.5 and result.bias == pytest.approx(0.5) and "| masks | 1 | 4.0 | 3.0 | 100% |" in text and "50.0%" in text
-    assert [row["name"] for row in backtest.rows(programs, [Quantiles(1, 3, 5, 9), Quantiles(1, 2, 3, 4)])] == ["b", "a"]
 
 
 def test_actuals_are_recorded_and_compared(tmp_path: Path) -> None:

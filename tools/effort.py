@@ -47,7 +47,8 @@ def corpus_tables(path: Path) -> str:
     result = backtest.averaged([backtest.measured(seen, fit.cross_validated(seen, features.model(), seed)) for seed in fit.SEEDS])
     known = features.model().backtest
     title = f"Model {known['version']} on {known['corpus']}: {known['method']}"
-    return backtest.page(result, title)
+    by_domain = backtest.measured(seen, fit.by_domain(seen, features.model())) if len({one.domain for one in seen}) > 1 else None
+    return backtest.page(result, title, by_domain)
 
 
 def audited(folder: Path) -> Iterator[tuple[dict[str, str], Report]]:

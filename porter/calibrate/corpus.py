@@ -30,6 +30,7 @@ class Pair(msgspec.Struct, frozen=True):
     folder: Path
     real: float
     loc: int = 0  # lines of CUDA code as the table counts them; 0: as porter counts them
+    domain: str = ""  # column ``domain``: what the program is about
 
 
 def pairs(corpus: Path, table: Path) -> tuple[list[Pair], list[str]]:
@@ -58,7 +59,7 @@ def pairs(corpus: Path, table: Path) -> tuple[list[Pair], list[str]]:
         if not 0 <= real < 1e9:
             raise InputError(f"{table}: {row['name']}: '{row[column]}' is no number of lines", HINT)
         loc = row.get("cuda_loc") or ""
-        found.append(Pair(row["name"], folder, real, int(loc) if loc.isascii() and loc.isdigit() else 0))
+        found.append(Pair(row["name"], folder, real, int(loc) if loc.isascii() and loc.isdigit() else 0, row.get("domain") or ""))
     return found, missing
 
 
@@ -117,4 +118,4 @@ def _observe(pair: Pair) -> Observation:
 def observation(pair: Pair, report: Report) -> Observation:
     """What a report says of one program, beside what people really changed."""
     counted = features.counts(report.findings, report.files, features.model().feature)
-    return Observation(pair.name, pair.real, pair.loc or report.cuda_lines, counted, report.estimate.hand_lines)
+    return Observation(pair.name, pair.real, pair.loc or report.cuda_lines, counted, report.estimate.hand_lines, pair.domain)

@@ -29,5 +29,5 @@ def load(path: Path, wanted: Sequence[Pair]) -> list[Observation]:
         if pair.name not in by_name:
             raise InputError(f"{path}: has nothing of '{pair.name}'", "remove it, and the corpus is scanned again")
         one = by_name[pair.name]
-        out.append(msgspec.structs.replace(one, real=pair.real, loc=pair.loc or one.loc))
+        out.append(msgspec.structs.replace(one, real=pair.real, loc=pair.loc or one.loc, domain=pair.domain or one.domain))
     return out

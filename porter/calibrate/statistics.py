@@ -46,22 +46,6 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
-def mid_quantile(values: Sequence[float], share: float) -> float:
-    """The quantile of the mid-distribution (Parzen): values that are often the same, such as 0, still grow with their chances."""
-    if not values:
-        return 0.0
-    below, last = 0, (0.0, 0.0)
-    for value in sorted(set(values)):
-        here = values.count(value)
-        middle = (below + here / 2) / len(values)
-        if middle >= share:
-            if middle == last[1] or not below:
-                return value
-            return last[0] + (share - last[1]) / (middle - last[1]) * (value - last[0])
-        below, last = below + here, (value, middle)
-    return last[0]
-
-
 def coverage(ranges: Sequence[Quantiles], real: Sequence[float], scale: float = 1.0) -> float:
     """The share of programs whose real lines lie in P10 to P90; ``scale`` stretches the ranges around their P50."""
     inside = sum(1 for r, y in zip(ranges, real, strict=True) if r.p50 - scale * (r.p50 - r.p10) <= y <= r.p50 + scale * (r.p90 - r.p50))
@@ -69,10 +53,23 @@ def coverage(ranges: Sequence[Quantiles], real: Sequence[float], scale: float = 
 
 
 def width(ranges: Sequence[Quantiles], real: Sequence[float]) -> float:
-    """How wide the ranges are against the narrowest stretching of them around P50 that still covers GOAL; 1 is as wide as needed.
+    """The mean width of the ranges against that of the same ranges with their upper ends lowered until they just cover GOAL.
 
-    Below 1 the ranges cover less than GOAL.
+    All upper ends go the same part of the way down to P50, the lower ends stay. 1 is as wide as needed; below 1 the ranges cover less
+    than GOAL and the upper ends are raised instead, fourfold at most.
     """
+    mean = sum(one.p90 - one.p10 for one in ranges)
+    for step in range(4 * STEPS):
+        part = step / STEPS
+        tried = [Quantiles(one.p10, one.p50, one.p80, one.p50 + part * (one.p90 - one.p50)) for one in ranges]
+        if coverage(tried, real) >= GOAL:
+            needed = sum(one.p90 - one.p10 for one in tried)
+            return mean / needed if needed else 1.0
+    return 0.25
+
+
+def stretch(ranges: Sequence[Quantiles], real: Sequence[float]) -> float:
+    """The same where each range is stretched around its P50, both ends alike; a range from 0 that shrinks at all leaves 0 outside."""
     for step in range(1, 4 * STEPS):
         scale = step / STEPS
         if coverage(ranges, real, scale) >= GOAL:

@@ -12,7 +12,7 @@ from porter.calibrate.backtest import Measured
 from porter.errors import InputError
 from porter.estimate.features import LineModel
 
-METHOD = "10-fold cross-validation, mean of five: each program predicted by a model fitted without it"
+METHOD = "stratified 10-fold cross-validation, mean of five: each program predicted by a model fitted without it"
 
 
 def version_of(model: LineModel) -> str:

@@ -71,6 +71,7 @@ class LineModel(msgspec.Struct, frozen=True):
     base: float
     exponent: float
     feature: tuple[Feature, ...]
+    cover: float = 0.82  # the share of programs that P10 to P90 is made to hold
     knot: tuple[Knot, ...] = ()
     backtest: dict[str, str | int | float] = {}
     other: dict[str, tuple[float, float, float]] = {}  # lines a place outside CUDA sources, by action
