@@ -111,7 +111,7 @@ def test_every_finding_is_in_the_page_and_in_the_island():
 
 def test_headline_numbers_are_those_of_the_lists():
     text = " ".join(" ".join(Page(html.render(make_report())).text).split())
-    assert "Effort 68 h median; eight times in ten 31–130 h . Plan with 100 h." in text
+    assert "Effort 68 h median; 31–130 h in a simulation over judged hours. Plan with 100 h." in text
     assert "Blockers 2 of 6 findings under 4 rules." in text
     assert "No hand work 91 % of 480 CUDA lines need no hand work; 84 % of CUDA names are converted" in text
     assert "Sum 6 61 h 15–230 h" in text

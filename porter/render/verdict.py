@@ -48,9 +48,9 @@ def sentence(report: Report, words: Tongue = ENGLISH) -> str:
     if report.already_ported:
         return words.say(
             "{name} already builds for AMD GPUs, as its own code shows; what was found still asks for about {hours} of work to run on "
-            "{where} (eight times in ten {band}), {mainly}.", **values,
+            "{where} ({band} in a simulation over judged hours), {mainly}.", **values,
         )  # fmt: skip
-    return words.say("{name}: about {hours} of work to run on {where} (eight times in ten {band}), {mainly}.", **values)
+    return words.say("{name}: about {hours} of work to run on {where} ({band} in a simulation over judged hours), {mainly}.", **values)
 
 
 def _nothing(report: Report, name: str, words: Tongue) -> str:

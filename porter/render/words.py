@@ -126,7 +126,11 @@ GLOSSARY = (
     ),
     ("HIP", "AMD's C++ dialect and runtime, close to CUDA name by name."),
     ("hipify", "The mechanical translation of CUDA names to HIP names."),
-    ("P10, P50, P80, P90", "Hours that the port stays under in 10, 50, 80 and 90 of 100 simulated outcomes. Plan with P80."),
+    (
+        "P10, P50, P80, P90",
+        "Hours that 10, 50, 80 and 90 of 100 outcomes of a simulation over judged hours stay under: a judgement, not calibrated on real "
+        "hours. Plan with P80.",
+    ),
     ("PTX", "NVIDIA's assembly language."),
     ("ROCm", "AMD's GPU software: compilers, runtime and libraries."),
     ("Wavefront, warp", "The group of threads that runs in step: 32 on NVIDIA and Radeon GPUs, 64 on gfx9."),
