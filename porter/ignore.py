@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pathspec
@@ -13,7 +16,7 @@ MAX_LINES = 5_000  # of one file
 MAX_LINE_LENGTH = 1_000
 MAX_FOLDERS = 3  # of ** with a name on both sides, in one line
 _STAR = "[^/]*"
-_PIECE = re.compile(r"\[\^/\]\*((?:\\.|\[\^?\]?[^\]]*\]|[^\\\[/()|$*])+)(?=\[\^/\]\*)")
+_PIECE = re.compile(r"\[\^/\]\*((?:\\.|\[\^?+\]?+[^\]]*+\]|[^\\\[/()|$*])+)(?=\[\^/\]\*)")  # one way to read each class, or it costs 2^n
 _NAMED = re.compile(r"\(\?P<\w+>")
 _DEEP = "(?:/.+)?"
 
@@ -43,7 +46,8 @@ class Spec(pathspec.GitIgnoreSpec):
         texts = [one.pattern for one in found if isinstance(one, re.Pattern) and isinstance(one.pattern, str)]
         if len(texts) > MAX_JOINED or len(texts) < len(found):
             return None
-        return re.compile("|".join(f"(?:{_NAMED.sub('(?:', text)})" for text in texts) or r"(?!)")
+        with _no_warnings():
+            return re.compile("|".join(f"(?:{_NAMED.sub('(?:', text)})" for text in texts) or r"(?!)")
 
     def may_match(self, path: str) -> bool:
         """False only for a path that no line names."""
@@ -62,13 +66,22 @@ def spec_of(lines: list[str]) -> tuple[Spec, list[str]]:
     if len(kept) < len(lines[:MAX_LINES]):
         wrong.append("an ignore pattern is too long or has too many **; it is not used")
     good = []
-    for line in kept:
-        try:
-            _Linear(line)
-            good.append(line)
-        except (ValueError, re.error) as error:
-            wrong.append(f"bad ignore pattern: {str(error)[:120]}")
-    return Spec.from_lines(good, _Linear), wrong[:10]
+    with _no_warnings():
+        for line in kept:
+            try:
+                _Linear(line)
+                good.append(line)
+            except (ValueError, re.error) as error:
+                wrong.append(f"bad ignore pattern: {str(error)[:120]}")
+        return Spec.from_lines(good, _Linear), wrong[:10]
+
+
+@contextlib.contextmanager
+def _no_warnings() -> Iterator[None]:
+    """A class like [[a] is no matter for standard error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
 
 
 def ignored(path: str, specs: Specs) -> bool:

@@ -158,6 +158,8 @@ def parse(data: bytes, name: str = "report") -> Report:
         raise InputError(f"{name}: is no JSON report of porter: {str(error)[:200]}", HINT) from error
     if saved.schema != SCHEMA:
         raise InputError(f"{name}: its schema is '{saved.schema[:60]}', this porter reads {SCHEMA}")
+    if any(one.line < 0 or one.column < 0 or one.end_line < one.line for one in (*saved.findings, *saved.insights, *saved.fixed)):
+        raise InputError(f"{name}: is no JSON report of porter: a finding ends before it begins", HINT)
     return _report(saved)
 
 

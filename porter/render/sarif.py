@@ -163,7 +163,7 @@ def _region(finding: Finding, code: bool) -> dict[str, Any]:
     lines = finding.snippet.split("\n")
     region: dict[str, Any] = {"startLine": finding.line, "startColumn": _column(lines[0], finding.column), "endLine": finding.end_line}
     at = finding.end_line - finding.line
-    if at < len(lines):
+    if 0 <= at < len(lines):
         region["endColumn"] = _column(lines[at], finding.end_column)
         if at == 0:
             region["endColumn"] = max(region["endColumn"], region["startColumn"])
