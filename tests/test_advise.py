@@ -59,7 +59,7 @@ def test_one_strategy_is_recommended_with_a_reason_from_the_data(tmp_path: Path)
     assert not {way.id: way for way in python.strategies}["run-as-is"].fits
 
 
-def test_the_runbook_has_commands_for_this_repository_and_names_what_it_settles() -> None:
+def test_the_runbook_has_commands_for_this_repository_and_names_what_it_settles(tmp_path: Path) -> None:
     report = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/vllm-service", Config(jobs=0))
     steps = {step.id: step for step in report.runbook}
     assert list(steps)[:3] == ["baseline", "baseline-serving", "image"]
@@ -68,7 +68,10 @@ def test_the_runbook_has_commands_for_this_repository_and_names_what_it_settles(
     assert "torch.version.hip" in " ".join(steps["wheels"].commands) and "-g 8" in " ".join(steps["collectives"].commands)
     settled = {group for step in report.runbook for group in step.settles}
     assert settled == {one.group for one in report.findings} and steps["image"].settles and "translate" not in steps
-    assert 'porter size "$MODEL_CONFIG_JSON"' in steps["parallel"].commands  # no model of a known size: a dot would be refused
+    assert "porter size ." in steps["parallel"].commands  # of two models the size of one is known
+    unknown = "services:\n  s:\n    image: vllm/vllm-openai:v0.11.0\n    command: [--model, example/model]\n"
+    served = {step.id: step for step in scanned(tmp_path, compose_DOT_yaml=unknown).runbook}
+    assert 'porter size "$MODEL_CONFIG_JSON"' in served["parallel"].commands  # no model of a known size: a dot would be refused
     hpc = pipeline.audit(Path(__file__).parent.parent / "fixtures/repos/hpc-cmake", Config(jobs=0, targets=("gfx90a",)))
     assert not any("porter size" in command for step in hpc.runbook for command in step.commands)
     commands = " ".join(command for step in hpc.runbook for command in step.commands)
@@ -92,3 +95,24 @@ def test_a_project_that_builds_for_amd_is_told_to_carry_on_and_not_that_it_hipif
     best = report.strategies[0]
     assert report.already_ported and best.recommended and best.fits and best.sources and best.maintenance
     assert "hipify" not in f"{best.name} {best.what} {best.why} {best.reason} {best.maintenance}".lower()
+
+
+CLUSTER = """
+__global__ void __cluster_dims__(2, 1, 1) copy(float* out, const float* in) {
+  extern __shared__ float tile[];
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+               :: "r"(0), "l"(in), "r"(16), "r"(0));
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+void launch(float* o, const float* i) { copy<<<2, 32>>>(o, i); }
+"""
+
+
+def test_a_way_that_translates_says_what_it_does_not_carry_over(tmp_path: Path) -> None:
+    """An extension half of whose kernels stand on bulk copies was told that only guards are added."""
+    setup = "from torch.utils.cpp_extension import CUDAExtension\n"
+    half = scanned(tmp_path / "half", t_DOT_cu=CLUSTER, setup_DOT_py=setup).strategies[0]
+    assert half.id == "library" and "1 of 1 kernels stand on" in half.reason
+    plain = "".join(f"__global__ void p{i}(float* x) {{ x[threadIdx.x] = {i}; }}\n" for i in range(30))
+    few = scanned(tmp_path / "few", t_DOT_cu=CLUSTER, k_DOT_cu=plain, m_DOT_cu=MASK, setup_DOT_py=setup).strategies[0]
+    assert few.id == "hipify-build" and "1 of 32 kernels stand on" in few.reason and "not carried over by it" in few.reason

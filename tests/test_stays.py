@@ -77,3 +77,11 @@ def test_a_program_served_by_closed_images_does_not_run_as_it_is(tmp_path: Path)
 def test_a_project_that_builds_for_amd_is_not_translated_again() -> None:
     steps = {step.id: step for step in pipeline.audit(REPOS / "half-ported", Config(jobs=0)).runbook}
     assert "translate" not in steps and all("hipify" not in command for step in steps.values() for command in step.commands)
+
+
+def test_what_asks_for_another_design_is_replaced_first_however_few_lines_call_it(tmp_path: Path) -> None:
+    """Twelve hours were under the limit of sixteen, so a back end of TensorRT-LLM was told to run as it is."""
+    report = scanned(tmp_path, requirements_DOT_txt="tensorrt-llm==1.0.0\n", app_DOT_py="print(1)\n")
+    assert report.strategies[0].id == "library" and "vLLM or SGLang" in report.strategies[0].reason
+    cuml = scanned(tmp_path / "cuml", a_DOT_py="import cuml\ncuml.KMeans()\n")
+    assert any("no equivalent, nearest" in note.text for note in cuml.nvidia)

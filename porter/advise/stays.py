@@ -43,19 +43,22 @@ def _components(report: Report) -> Note | None:
     """What has no counterpart, and what asks for days of another design or another library."""
     hours: dict[str, float] = {}
     hard: set[str] = set()
+    designs: set[str] = set()
     for finding in report.findings:
         library = finding.category in STANDS_ON
         if finding.severity < Severity.MAJOR or not (library or finding.action is Action.REDESIGN):
             continue
         hours[finding.rule] = hours.get(finding.rule, 0.0) + finding.effort_hours.likely
+        if library and finding.action is Action.REDESIGN:
+            designs.add(finding.rule)
         if library and (finding.replacement is None or finding.replacement.status == "no-equivalent"):
             hard.add(finding.rule)
-    named = sorted((rule for rule in hours if rule in hard or hours[rule] >= DAYS), key=lambda rule: (rule not in hard, -hours[rule], rule))
+    named = sorted(
+        (rule for rule in hours if rule in hard | designs or hours[rule] >= DAYS), key=lambda rule: (rule not in hard, -hours[rule], rule)
+    )
     if not named:
         return None
-    words = []
-    for rule in named[:MOST_NAMED]:
-        words.append(f"{report.rules[rule].title} ({duration(two_digits(hours[rule]))}{', no counterpart known' if rule in hard else ''})")
+    words = [f"{report.rules[rule].title} ({_cost(report, rule, hours[rule], rule in hard)})" for rule in named[:MOST_NAMED]]
     more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     total = two_digits(sum(hours[rule] for rule in named))
     together = f" Likely {duration(total)} together." if len(named) > 1 else ""
@@ -64,6 +67,14 @@ def _components(report: Report) -> Note | None:
         "them stays on NVIDIA hardware, and the rest can move first.",
         side=NVIDIA,
     )
+
+
+def _cost(report: Report, rule: str, hours: float, hard: bool) -> str:
+    """The likely hours, and what comes nearest where nothing is the same."""
+    nearest = report.rules[rule].replacement
+    if not hard:
+        return duration(two_digits(hours))
+    return f"{duration(two_digits(hours))}, no equivalent" + (f", nearest {nearest.name}" if nearest else "")
 
 
 def _domain(report: Report) -> Note | None:
@@ -98,9 +109,9 @@ def _training(seen: Traits) -> Note | None:
     if not distributed and not any(fnmatch.fnmatchcase(rule, glob) for rule in seen.rules for glob in TRAINING):
         return None
     return Note(
-        "Interconnect: the repository is made to train on several GPUs. Take the share of a step that waits for collectives from a profile "
-        "on the NVIDIA system, within a server and across servers: where it is large, NVIDIA hardware stays the better choice until "
-        "all_reduce at your message sizes has been measured on the AMD system.",
+        "Interconnect: the repository uses collectives over several GPUs. For training, take the share of a step that waits for them from "
+        "a profile on the NVIDIA system, within a server and across servers: where it is large, NVIDIA hardware stays the better choice "
+        "until all_reduce at your message sizes has been measured on the AMD system.",
         side=MEASURE,
     )
 

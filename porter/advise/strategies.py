@@ -109,7 +109,7 @@ def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:
     if name == "library" and not seen.has_cuda and blocked:
         return True, NO_DROP_IN + _titles(blocked)
     if name == "library" and not seen.has_cuda:
-        return False, f"nothing it stands on takes {duration(DAYS)} or more to replace"
+        return False, f"nothing it stands on asks for another design, or takes {duration(DAYS)} or more to replace"
     if not seen.has_cuda:
         return False, "there are no CUDA sources to port"
     if report.already_ported and name != "hipify-build":
@@ -196,22 +196,35 @@ def _choice(report: Report, seen: Traits) -> tuple[str, str]:
     if report.already_ported:
         return "hipify-build", "The project builds for AMD already; what is left is done in the way it has."
     total, redesign = report.estimate.total.likely, redesign_hours(report)
-    if seen.matrix_kernels and redesign > 0.4 * total:
+    most = seen.matrix_kernels * 2 >= seen.kernels  # half of the kernels are not translated, whatever the rest costs
+    if seen.matrix_kernels and redesign > (0.2 if most else 0.4) * total:
         return "library", (
-            f"{duration(redesign)} of {duration(total)} are findings that ask for another design, in {seen.matrix_kernels} kernels: "
-            "translation does not carry those over; flash-attention and xformers replaced theirs."
+            f"{duration(redesign)} of {duration(total)} are findings that ask for another design, and {seen.matrix_kernels} of "
+            f"{seen.kernels} kernels"
+            " stand on tensor cores, asynchronous copies or clusters: translation does not carry those over; flash-attention and "
+            "xformers replaced theirs."
         )
     if seen.is_extension:
         return "hipify-build", (
             "PyTorch translates the sources of a CUDAExtension when it builds on ROCm, so one source stays and only guards are added; "
-            "causal-conv1d, mamba and pytorch_scatter went this way."
+            f"causal-conv1d, mamba and pytorch_scatter went this way.{_left(seen)}"
         )
     if seen.names > MOST_NAMES:
         return "hipify-build", (
             f"{seen.names:,} different CUDA names are too many for a header that people keep by hand; "
-            "the build translates instead, as in faiss."
+            f"the build translates instead, as in faiss.{_left(seen)}"
         )
     return "header", (
         f"One header with {seen.names:,} names keeps a single source for both vendors (porter shim writes it). "
-        "llama.cpp, CTranslate2 and QuEST went this way; bitsandbytes came back to it after eight months with copies."
+        f"llama.cpp, CTranslate2 and QuEST went this way; bitsandbytes came back to it after eight months with copies.{_left(seen)}"
+    )
+
+
+def _left(seen: Traits) -> str:
+    """What no translation carries over, for the reason of a way that translates."""
+    if not seen.matrix_kernels:
+        return ""
+    return (
+        f" {seen.matrix_kernels} of {seen.kernels} kernels stand on tensor cores, asynchronous copies or clusters and are not carried "
+        "over by it: they are written again, or left out of the AMD build at first."
     )

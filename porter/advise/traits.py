@@ -99,13 +99,18 @@ STANDS_ON = frozenset({"cuda-only-library", "container"})  # categories of what 
 
 
 def blocking_libraries(report: Report) -> list[tuple[str, str]]:
-    """Libraries and servers without a drop-in for ROCm that cost days to replace, each with what takes its place; the dearest first."""
+    """Libraries and servers without a drop-in for ROCm, each with what takes its place; the dearest first.
+
+    Those count that take days to replace, and those whose replacement is another design, however little of the own code calls them.
+    """
     cost: dict[str, float] = {}
+    designs: set[str] = set()
     for finding in report.findings:
         status = finding.replacement.status if finding.replacement else "no-equivalent"
         if finding.severity >= Severity.MAJOR and finding.category in STANDS_ON and status in REPLACED:
             cost[finding.rule] = cost.get(finding.rule, 0.0) + finding.effort_hours.likely
-    cost = {rule: hours for rule, hours in cost.items() if hours >= DAYS}
+            designs |= {finding.rule} if finding.action is Action.REDESIGN else set()
+    cost = {rule: hours for rule, hours in cost.items() if hours >= DAYS or rule in designs}
     out = []
     for rule_id in sorted(cost, key=lambda name: (-cost[name], name)):
         rule = report.rules[rule_id]
