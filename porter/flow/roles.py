@@ -99,11 +99,25 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
 def _asks_lane(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
     """A call that gives the lane within the device's wave, 0 to 63 on wide ones; one that is cut to 32 lanes at once is none."""
     value = env.value(expr)
-    if value.kind in ("lane", "warp") and value.width == WARP and value.via in INDICES and not env.program.named(expr.name):
+    if (
+        value.kind in ("lane", "warp")
+        and value.width == WARP
+        and value.via in INDICES
+        and not env.program.named(expr.name)
+        and _is_read(env, event)
+    ):
         found.append(Use(value.kind, expr, event, value, "", WARP, parent))  # a function of another file cuts the index of the thread
     cut = parent is not None and parent.kind == "binary" and parent.op in ("%", "&")
     if value.kind == "lane" and value.width == HARDWARE and value.via == "laneid" and value.proven and not cut:
         found.append(Use("hardware", expr, event, value, "lane", HARDWARE))
+
+
+def _is_read(env: Env, event: Event) -> bool:
+    """False for a value that is given a name which stands nowhere else."""
+    if event.kind != "decl":
+        return True
+    roots = [root for one in env.function.events for root in (one.target, one.value, *one.extents) if root is not None]
+    return any(part.kind == "name" and part.op == event.name for root in roots for part in walk(root))
 
 
 def _wide(env: Env, event: Event, expr: Expr, found: list[Use]) -> None:
