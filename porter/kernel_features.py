@@ -90,9 +90,16 @@ def _spread(parsed: Parsed, functions: tuple[FunctionDef, ...], said: list[tuple
         last = bisect_right(starts, line)
         return [i for i in order[max(0, last - MAX_NESTED) : last] if line <= functions[i].end_line]
 
+    live: dict[int, list[int]] = {}  # several facts stand on most lines
     for fact in parsed.facts:
-        for where in around(fact.span.line) if parsed.live(fact.span.line) is not Live.NO else ():
-            words[where].update(_of_fact(fact.kind, fact.name))
+        line = fact.span.line
+        if line not in live:
+            live[line] = around(line) if parsed.live(line) is not Live.NO else []
+        if not (places := live[line]):
+            continue
+        said_of = _of_fact(fact.kind, fact.name)
+        for where in places:
+            words[where].update(said_of)
             if fact.kind == "call":
                 calls[where].add(fact.name.rpartition("::")[2])
     for line, word in [*said, *((line, "dynamic shared memory") for line in _dynamic_shared(parsed))]:

@@ -149,7 +149,7 @@ def _spin(env: Env) -> Iterator[Hit]:
         if event.kind != "loop" or event.value is None or not event.loops:
             continue
         loop = event.loops[-1]
-        if not any(part.kind == "call" and part.name in ("atomicCAS", "atomicExch") for part in walk(event.value)):
+        if not any(part.kind == "call" and part.name in ("atomicCAS", "atomicExch") for part in env.walked(event.value)):
             continue
         if event.value is not loop.condition or any(_releases(other) for other in env.function.events if loop in other.loops):
             continue

@@ -84,7 +84,7 @@ def _checked(program: Program) -> frozenset[str]:
         if env.function.side != "host":
             continue
         for event in env.function.events:
-            for part in walk(event.value) if event.value is not None else ():
+            for part in env.walked(event.value) if event.value is not None else ():
                 if part.kind == "binary" and part.op in ("==", "!="):
                     sides = [env.value(arg) for arg in part.args]
                     if any(side.kind == "hw" and side.via == "property" for side in sides):
@@ -195,7 +195,7 @@ def _constant_hit(env: Env, event: Event, place: str) -> Hit:
 
 
 def _in_expression(env: Env, root: Expr, host: bool) -> Iterator[Hit]:
-    for part in walk(root):
+    for part in env.walked(root):
         if any(_mentions(arg) is not None for arg in part.targs):
             yield Hit("warpsize-not-constant", part.span, "warpSize as a template argument", env.function.name, confidence=Confidence.HIGH)
         elif part.kind == "call" and part.op in DEDUCED and any(a.kind == "name" and a.op == "warpSize" for a in part.args):
@@ -241,7 +241,7 @@ def _torch_width(program: Program) -> Iterator[Hit]:
             place = _constant_place(event, TORCH_WIDTH)
             if place and place != "an array bound":
                 found.append((event.span, place, name))
-            parts = [part for root in (event.target, event.value) if root is not None for part in walk(root)]
+            parts = [part for root in (event.target, event.value) if root is not None for part in env.walked(root)]
             given = [part for part in parts if any(_mentions(arg, TORCH_WIDTH) is not None for arg in part.targs)]
             found += [(part.span, "a template argument", name) for part in given]
     for span, place, subject in found:

@@ -142,7 +142,7 @@ def _launched_elsewhere(program: Program, env: Env, index: Index, targets: tuple
 def _checks(env: Env, targets: tuple[str, ...], symbols: frozenset[str]) -> Iterator[Hit]:
     """Comparisons that refuse a warp size other than 32; one that only chooses between two ways is none."""
     for event in env.function.events:
-        for part in walk(event.value) if event.value is not None else ():
+        for part in env.walked(event.value) if event.value is not None else ():
             asserts = part.kind == "call" and ASSERTS.search(part.op) is not None
             if asserts:
                 wanted = [arg for arg in part.args if not _takes_wide(env, arg)]
@@ -196,7 +196,7 @@ def _counts(env: Env, targets: tuple[str, ...], broken: bool, symbols: frozenset
         for root in (event.value, event.target):
             if root is None:
                 continue
-            for part in walk(root):
+            for part in env.walked(root):
                 if part.kind != "binary" or part.op not in ARITHMETIC or part.line in lines:
                     continue
                 yield from _count(env, part, targets, broken, lines, symbols)

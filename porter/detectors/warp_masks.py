@@ -10,7 +10,7 @@ import msgspec
 from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.event import Event
-from porter.flow.expr import Expr, walk
+from porter.flow.expr import Expr
 from porter.flow.intrinsics import SHUFFLES, VOTES
 from porter.flow.program import Program, program_of
 from porter.flow.values import WARP, Value
@@ -36,7 +36,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
             for root in (event.target, event.value, *event.extents):
                 if root is None:
                     continue
-                for part in walk(root):
+                for part in env.walked(root):
                     if part.kind == "call" and part.args and part.name in MASKED:
                         found = _judge(env, part, event, parsed.file.path, strict)
                         yield from (msgspec.structs.replace(hit, live=Live.NO) for hit in found) if part.name in own else found

@@ -37,6 +37,7 @@ class Env:
         self.templates = {param.name: param for param in function.templates}
         self._known: dict[int, Value] = {}
         self._names: dict[tuple[str, int], Value] = {}
+        self._walks: dict[int, list[Expr]] = {}
         self._busy: set[str] = set()
         self.outer: Env | None = None  # the function that a lambda stands in
         for event in function.events:
@@ -73,7 +74,14 @@ class Env:
     @cached_property
     def parts(self) -> Parts:
         """The calls of the function, and what it gives template arguments."""
-        return parts_of(self.function)
+        return parts_of(self.function.events, self.walked)
+
+    def walked(self, root: Expr) -> list[Expr]:
+        """The parts of a target, value or extent of one of the function's events, gathered once for all who ask."""
+        found = self._walks.get(id(root))
+        if found is None:
+            found = self._walks[id(root)] = walk(root)
+        return found
 
     def live(self, line: int) -> bool:
         """False for lines that an AMD build never compiles."""

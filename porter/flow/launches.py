@@ -9,7 +9,7 @@ import msgspec
 
 from porter.flow.env import Env
 from porter.flow.event import Event
-from porter.flow.expr import Expr, walk
+from porter.flow.expr import Expr
 from porter.flow.program import Program
 from porter.flow.values import Value, const
 from porter.link import Index
@@ -34,7 +34,7 @@ class Launch(msgspec.Struct, frozen=True, eq=False, gc=False):
 def launches_of(program: Program, env: Env) -> Iterator[Launch]:
     """The launches in a function, in source order."""
     for event in env.function.events:
-        for part in walk(event.value) if event.value is not None else ():
+        for part in env.walked(event.value) if event.value is not None else ():
             made = _launch(program, env, part)
             if made is not None:
                 yield made
@@ -61,7 +61,7 @@ def _wrapped(program: Program, env: Env, call: Expr) -> Launch | None:
         if inner.function.side == "kernel" or inner is env:
             continue
         for event in inner.function.events:
-            for part in walk(event.value) if event.value is not None else ():
+            for part in inner.walked(event.value) if event.value is not None else ():
                 made = _substituted(env, call, inner, part)
                 if made is not None:
                     return made

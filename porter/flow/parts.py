@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import msgspec
 
-from porter.flow.event import Function
-from porter.flow.expr import Expr, walk
+from porter.flow.event import Event
+from porter.flow.expr import Expr
 
 
 class Parts(msgspec.Struct, frozen=True, eq=False):
@@ -16,14 +18,14 @@ class Parts(msgspec.Struct, frozen=True, eq=False):
     templated: tuple[Expr, ...]
 
 
-def parts_of(function: Function) -> Parts:
-    """The parts of a function's targets and values."""
+def parts_of(events: Iterable[Event], walked: Callable[[Expr], list[Expr]]) -> Parts:
+    """The parts of the targets and values of a function's events; ``walked`` gives all parts of one."""
     calls: list[Expr] = []
     methods: list[Expr] = []
     templated: list[Expr] = []
-    for event in function.events:
+    for event in events:
         for root in (event.target, event.value):
-            for part in walk(root) if root is not None else ():
+            for part in walked(root) if root is not None else ():
                 if part.kind == "call":
                     calls.append(part)
                 elif part.kind == "method":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from porter.flow.env import Env
 from porter.flow.event import Event
-from porter.flow.expr import Expr, walk
+from porter.flow.expr import Expr
 from porter.flow.values import WARP
 from porter.flow.warps import same
 
@@ -19,7 +19,7 @@ def tails(env: Env) -> list[list[Event]]:
     for event in env.function.events:
         if _is_step(env, event):
             chains[-1].append(event)
-        elif chains[-1] and event.kind == "eval" and event.value is not None and any(_syncs(part) for part in walk(event.value)):
+        elif chains[-1] and event.kind == "eval" and event.value is not None and any(_syncs(part) for part in env.walked(event.value)):
             chains.append([])
     return [chain for chain in chains if len(chain) >= LEAST]
 
@@ -36,7 +36,7 @@ def _is_step(env: Env, event: Event) -> bool:
     decl = env.declaration(event.target.args[0]) if owner in env.decls else None
     if decl is not None and decl.extents and "__shared__" not in decl.type:
         return False  # an array of one thread
-    for part in walk(event.value):
+    for part in env.walked(event.value):
         if part.kind != "index" or part.args[0].op != owner or len(part.args) < 2 or part.args[1].kind != "binary":
             continue
         place, distance = part.args[1].args[0], env.value(part.args[1].args[1])
