@@ -95,9 +95,10 @@ def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str,
         known = watch.report()
         if known is not None:
             return known
-        from porter import pipeline  # and with it all that reads files: an unchanged tree needs none of it
+        from porter import limits, pipeline  # and with it all that reads files: an unchanged tree needs none of it
 
-        return pipeline.audit(root, config, progress, _command(), watch=watch)
+        with limits.interrupted_at_once(config.jobs == 0 and not config.changed_since):  # a revision's files are taken away again
+            return pipeline.audit(root, config, progress, _command(), watch=watch)
     from porter import pipeline
     from porter.baseline import Source, against
     from porter.baseline_cache import Cache

@@ -44,5 +44,18 @@ def within(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
+@contextlib.contextmanager
+def interrupted_at_once(wanted: bool) -> Iterator[None]:
+    """Ctrl-C ends the process in the block without a word: Python's own handler waits for native code, which may never return."""
+    if not wanted or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _ring(number: int, frame: Any) -> None:
     raise TooLong

@@ -55,6 +55,31 @@ def test_two_scans_with_one_output_leave_one_whole_report(tree: Path, tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json", "repo"]
 
 
+STUCK = """
+import itertools, sys
+from porter import examine
+def stuck(self, entry):
+    print("in", file=sys.stderr, flush=True)
+    sum(itertools.repeat(1))  # native code that asks for no signal
+examine.Auditor.examine = stuck
+from porter.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_native_code_that_never_returns_in_this_process_is_ended_by_a_signal(tree: Path, tmp_path: Path, sent: signal.Signals) -> None:
+    words = ["scan", str(tree), "-q", "--jobs", "0", "--no-cache", "--output", str(tmp_path / "r.json")]
+    with subprocess.Popen([sys.executable, "-c", STUCK, *words], stderr=subprocess.PIPE) as run:
+        assert run.stderr is not None and run.stderr.readline() == b"in\n"
+        run.send_signal(sent)
+        try:
+            assert run.wait(20) == -sent
+        finally:
+            run.kill()
+    assert not (tmp_path / "r.json").exists()
+
+
 def test_termination_leaves_neither_a_report_nor_workers(tree: Path, tmp_path: Path) -> None:
     run = porter("scan", str(tree), "-q", "--jobs", "2", "--no-cache", "--output", str(tmp_path / "r.json"), start_new_session=True)
     time.sleep(0.6)
