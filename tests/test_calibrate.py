@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from porter import pipeline, rules
 from porter.calibrate import backtest, corpus, fit, quantile_lines, statistics, written
@@ -100,6 +102,27 @@ def test_a_quantile_line_has_the_least_pinball_loss_and_never_falls() -> None:
             assert quantile_lines._loss(Line(line.start, line.slope * slope), scores, real, [level] * 200) >= least
     falling = quantile_lines.fitted(scores, [20.0 - score for score in scores], [0.5] * 200, -10.0, 30.0)
     assert falling.slope >= 0
+
+
+MADE = st.lists(
+    st.tuples(st.floats(0, 300), st.integers(0, 9), st.integers(0, 3)).map(lambda t: (t[0] if t[2] else 0.0, t[1], t[2])),
+    min_size=20, max_size=60,
+)  # fmt: skip
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(MADE, st.floats(0, 200), st.floats(0, 50))
+def test_a_model_of_any_corpus_grows_with_the_score_and_its_quantiles_are_ordered(
+    made: list[tuple[float, int, int]], score: float, further: float
+) -> None:
+    programs = [fit.Observation(str(i), real, 9, {"masks": float(a), "libraries": float(b)}) for i, (real, a, b) in enumerate(made)]
+    model = fit.fitted(programs, features.model())
+    assert model.knot and [knot.score for knot in model.knot] == sorted({knot.score for knot in model.knot})
+    low, high = hand_lines.range_of(score, model), hand_lines.range_of(score + further, model)
+    for name in ("p10", "p50", "p80", "p90"):
+        assert getattr(low, name) <= getattr(high, name) + 1e-9
+        assert getattr(hand_lines.rounded(low), name) <= getattr(hand_lines.rounded(high), name)
+    assert 0 <= high.p10 <= high.p50 <= high.p80 <= high.p90
 
 
 def test_past_the_corpus_the_range_grows_wider_and_every_quantile_still_grows() -> None:

@@ -14,9 +14,9 @@ from porter import pipeline, rules
 from porter.cli import main
 from porter.config import Config, EffortSettings
 from porter.errors import PorterError
-from porter.estimate import estimate, features, parameters, simulate
+from porter.estimate import estimate, features, hand_lines, parameters, simulate
 from porter.examine import Examined
-from porter.model import Finding, HipifyCount, Hours, Kernel, Origin, Report
+from porter.model import Finding, HipifyCount, Hours, Kernel, Origin, Quantiles, Report
 
 RULESET = rules.load()
 WORK = sorted(rule.id for rule in RULESET.rules.values() if not rule.is_insight)
@@ -68,12 +68,40 @@ def test_more_findings_of_any_rule_never_cost_less_and_order_changes_nothing(
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     fewer = estimate(findings[:-1], OWN, RULESET, Config())[0]
     more = estimate(findings, OWN, RULESET, Config())[0]
-    assert estimate(shuffled, list(reversed(OWN)), RULESET, Config())[0].hours == more.hours
+    other = estimate(shuffled, list(reversed(OWN)), RULESET, Config())[0]
+    assert (other.hours, other.hand_lines, other.build_lines) == (more.hours, more.hand_lines, more.build_lines)
     for name in ("best", "likely", "worst"):
         assert getattr(more.total, name) >= getattr(fewer.total, name) - 1e-9
     for name in ("p10", "p50", "p80", "p90"):
         assert getattr(more.hours, name) >= getattr(fewer.hours, name)
         assert getattr(more.hand_lines, name) >= getattr(fewer.hand_lines, name)
+        assert getattr(more.build_lines, name) >= getattr(fewer.build_lines, name)
+
+
+BUILD_PLACES = st.lists(
+    st.tuples(st.sampled_from(WORK), st.sampled_from(["CMakeLists.txt", "run.py", "a.cu", "Dockerfile"]), st.integers(1, 90), st.just("x")),
+    min_size=1, max_size=20, unique=True,
+)  # fmt: skip
+NAMES = st.sets(st.sampled_from(["cudaSuccess", "cudaMallocHost", "cusparseCreate", "__hadd", "cudaMalloc", "cudaGetErrorString"]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(BUILD_PLACES, NAMES, NAMES, st.integers(0, 9), st.booleans())
+def test_hand_lines_never_fall_with_a_finding_a_name_or_a_name_left_and_are_ordered(
+    places: list[tuple[str, str, int, str]], names: set[str], further: set[str], left: int, ported: bool
+) -> None:
+    def lines(findings: list[Finding], met: set[str], left: int) -> tuple[Quantiles, Quantiles]:
+        counted = HipifyCount(len(met), left, dict.fromkeys(met, 1), {"cudaNoSuchThing": left} if left else {})
+        cuda = Examined("a.cu", "cuda", Origin.OWN, 900, hipify=counted)
+        return hand_lines.hand_lines(findings, [cuda, Examined("run.py", "python", Origin.OWN, 90)], ported)
+
+    findings = [finding(*place) for place in places]
+    base = lines(findings[:-1], names, left)
+    assert lines(list(reversed(findings[:-1])), names, left) == base
+    for more in (lines(findings, names, left), lines(findings[:-1], names | further, left), lines(findings[:-1], names, left + 1)):
+        for low, high in zip(base, more, strict=True):
+            assert all(getattr(low, name) <= getattr(high, name) for name in ("p10", "p50", "p80", "p90"))
+            assert 0 <= high.p10 <= high.p50 <= high.p80 <= high.p90
 
 
 def test_every_line_is_ordered_and_the_phases_sum_to_the_total() -> None:

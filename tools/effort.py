@@ -17,17 +17,19 @@ from pathlib import Path
 import msgspec
 
 from porter import pipeline, rules
+from porter.advise import strategies
 from porter.calibrate import backtest, fit, statistics
 from porter.config import Config
-from porter.estimate import features, simulate
+from porter.estimate import features, hand_lines, simulate
 from porter.model import EffortLine, Hours, Quantiles, Report
 
 ROOT = Path(__file__).resolve().parent.parent
 DOC = ROOT / "docs/effort.md"
 NOT_IN_COMMITS = ("Plan and environment", "CI with an AMD GPU runner", "Review and merge", "Performance:")  # labels of project lines
 CI_RULES = ("ci-cuda-matrix", "ci-nvidia-runner")
-LINES_HEAD = """| port | CUDA lines | way | real lines | predicted | inside | build, real | build, predicted |
-| --- | ---: | --- | ---: | ---: | :-: | ---: | ---: |"""
+OTHER_WORK = "other work"  # in the column why: the port's commits changed more than the port
+LINES_HEAD = """| port | CUDA lines | way | real | predicted | inside | real / P50 | what the port did | build, real | predicted |
+| --- | ---: | --- | ---: | ---: | :-: | ---: | --- | ---: | ---: |"""
 HOURS_HEAD = """| port | known hours | how it is known | the port itself | holds it | whole report | likely, of findings | minutes a line |
 | --- | ---: | --- | ---: | :-: | ---: | ---: | ---: |"""
 
@@ -63,17 +65,20 @@ def lines_table(ports: list[tuple[dict[str, str], Report]]) -> str:
     """A row a port: lines that it really changed, and the range of its own way for its base commit."""
     out, real, ranges = [LINES_HEAD], [], []
     for row, report in ports:
-        lines, value = _real(row, "src", "py"), _of_way(report, row["style"])
+        lines, value = _real(row, "src", "py"), _of_way(_what_was_ported(report, row["left_out"].split()), row["style"])
         real.append(float(lines))
         ranges.append(value)
         inside = "yes" if value.p10 <= lines <= value.p90 else "no"
         built = report.estimate.build_lines
         out.append(
             f"| [{row['name']}]({row['url']}) | {report.cuda_lines:,} | {row['style']} | {lines:,} | {_range(value)} "
-            f"| {inside} | {_real(row, 'build')} | {_range(built)} |"
+            f"| {inside} | {lines / max(value.p50, 1.0):.1f} | {row['why']} | {_real(row, 'build')} | {_range(built)} |"
         )
     share, rank = statistics.coverage(ranges, real), statistics.spearman([one.p50 for one in ranges], real)
-    out += ["", f"{share:.0%} of the {len(ports)} are inside P10 to P90; rank correlation of P50 and real lines {rank:.2f}.", ""]
+    out += ["", f"{share:.0%} of the {len(ports)} are inside P10 to P90; rank correlation of P50 and real lines {rank:.2f}."]
+    of = [i for i, (row, _) in enumerate(ports) if not row["why"].startswith(OTHER_WORK)]
+    rank = statistics.spearman([ranges[i].p50 for i in of], [real[i] for i in of])
+    out += [f"Of the {len(of)} whose lines hold no other work, {rank:.2f}.", ""]
     return "\n".join(out)
 
 
@@ -111,6 +116,17 @@ def _itself(lines: tuple[EffortLine, ...], left_out: list[str]) -> Quantiles:
         if not skipped:
             parts[f"{line.rule} {line.group} {line.label}"] = line.hours
     return simulate.quantiles(parts, 0)
+
+
+def _what_was_ported(report: Report, left_out: list[str]) -> Report:
+    """The report without the findings of rules and categories that the port did not touch; lines and strategies are counted again."""
+    if not left_out:
+        return report
+    kept = tuple(one for one in report.findings if one.rule not in left_out and one.category not in left_out)
+    lines = hand_lines.hand_lines(kept, report.files, report.already_ported)[0]
+    estimate = msgspec.structs.replace(report.estimate, hand_lines=lines)
+    less = msgspec.structs.replace(report, findings=kept, estimate=estimate)
+    return msgspec.structs.replace(less, strategies=strategies.strategies(less))
 
 
 def _holds(value: Quantiles, low: float, high: float) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from porter.estimate import features
-from porter.estimate.features import Knot, LineModel
-from porter.examine import Examined
+from porter.estimate.features import Knot, LineModel, Seen
 from porter.model import Backtest, Finding, Quantiles
 
 CODE_OUTSIDE_CUDA = frozenset({"python", "cython", "notebook"})
@@ -17,7 +16,7 @@ WIDER = 0.25  # past the corpus the range widens with the distance: ports of lar
 BUILD_SCRIPTS = ("setup.py",)
 
 
-def hand_lines(findings: Sequence[Finding], own: Sequence[Examined], ported: bool = False) -> tuple[Quantiles, Quantiles]:
+def hand_lines(findings: Sequence[Finding], own: Sequence[Seen], ported: bool = False) -> tuple[Quantiles, Quantiles]:
     """P10 to P90 in whole lines: of the sources, and of everything else (build, packages, images, deployment).
 
     In a project that is ``ported`` only findings count: its names are translated, and whatever that took has been done.
