@@ -41,7 +41,9 @@ ATTACKS: dict[str, dict[str, bytes]] = {
     "names": {
         "esc\x1b[31mred.cu": KERNEL, "-rf.cu": KERNEL, "--output=x.cu": KERNEL, "=cmd|calc.cu": KERNEL, "@SUM(A1).cu": KERNEL,
         "<script>alert(1)<script>.cu": KERNEL, "[x](javascript:alert(1)).cu": KERNEL, "$(touch PWNED).cu": KERNEL, "\u202egnp.cu": KERNEL,
-        "new\nline.cu": KERNEL, "::error::x.cu": KERNEL,
+        "new\nline.cu": KERNEL, "::error::x.cu": KERNEL, "zero\u200bwidth.cu": KERNEL, "hidden\U000e0141\ufe0f.cu": KERNEL,
+        "fill\u3164.cu": KERNEL,
+        "c1\u009b31m.cu": KERNEL, "A.cu": KERNEL, "\uff0e\uff0e\uff0fx.cu": KERNEL,
     },
     "code that would like to run": {
         "setup.py": b"open('PWNED', 'w')\n", "conftest.py": b"open('PWNED', 'w')\n", "sitecustomize.py": b"open('PWNED', 'w')\n",
@@ -53,6 +55,7 @@ ATTACKS: dict[str, dict[str, bytes]] = {
         "deep.yaml": b"a: " + b"[" * 100_000, "loop.yaml": b"&a [*a]\n",
     },
     "TOML and JSON depth": {
+        "parts/pyproject.toml": b"a." * 60_000 + b"b = 1\n", "hidden/pyproject.toml": b"a.\"'\"." + b"a." * 60_000 + b"b = 1\n",
         "uv.lock": b"a = " + b"[" * 100_000, "pyproject.toml": b"a = " + b"{b = " * 50_000, "config.json": b"[" * 500_000,
         "package.json": b'{"a":' * 100_000,
     },
@@ -60,6 +63,7 @@ ATTACKS: dict[str, dict[str, bytes]] = {
         "blowup.cu": b"template<" + b"a<" * 30_000 + b">\n" + KERNEL, "words.py": b"import pycuda\n" + b"x = '" + b"a" * 900_000 + b"'\n",
         "lines.cmake": b"set(A " + b"$ENV{" * 40_000 + b")\n", "req/requirements.txt": b"cupy" + b"[a," * 30_000 + b"\n",
     },
+    "ignore patterns": {"sub/.gitignore": b"*x*" + b"?" * 60 + b"y[[a]\n", "sub/aaa.cu": KERNEL},
     "parsers": {
         "deep.cu": b"int a = " + b"(" * 200_000 + b";\n", "for.cu": KERNEL + b"void f() { " + b"for(;;)" * 3000 + b"; }\n",
         "if.cu": b"#if X\n" * 5000 + KERNEL + b"#endif\n" * 5000, "deep.py": b"import pycuda.driver\nx = " + b"[" * 200_000,

@@ -105,10 +105,22 @@ def test_every_attack_is_a_problem_or_harmless(tree: Path, watched: tuple[Path, 
     report = json.loads((watched[0] / "r.json").read_text())
     problems = {problem["path"] for problem in report["problems"]}
     found = {finding["path"] for finding in report["findings"]}
-    for name in ("deep.cu", "for.cu", "if.cu", "deep.py", "deep.yaml", "uv.lock", "pyproject.toml", "big.cu", "fifo.cu"):
+    for name in (
+        "deep.cu",
+        "for.cu",
+        "if.cu",
+        "deep.py",
+        "deep.yaml",
+        "uv.lock",
+        "pyproject.toml",
+        "parts/pyproject.toml",
+        "hidden/pyproject.toml",
+        "big.cu",
+        "fifo.cu",
+    ):
         assert name in problems, name
     assert found >= {name for name in ATTACKS["names"] if name.endswith(".cu")}
-    assert "passwd.cu" in found
+    assert "passwd.cu" in found and "sub/aaa.cu" in found
     skipped = {one["path"]: one["why"] for one in report["skipped"]}
     assert "out of the root" in skipped["out.cu"] and "out of the root" in skipped["etc"]
     assert "SECRET" not in json.dumps(report) and report["commit"] == ""
@@ -126,7 +138,9 @@ def test_reports_of_it_are_inert(tree: Path, ruleset: RuleSet) -> None:
     page, text, shown = html.render(report), markdown.render(report), terminal.render(report)
     assert "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page
     assert "<script" not in re.sub(r"`[^`\n]*`", "", text) and "\x1b" not in text
-    assert "\x1b[31m" not in shown and "\u202e" not in shown
+    assert "\x1b[31m" not in shown and not any(
+        hidden in one for hidden in "\u202e\u200b\u3164\ufe0f\U000e0141\x9b" for one in (page, shown)
+    )
     rows = list(csv.reader(io.StringIO(as_csv.render(report))))
     assert len(rows) > len(ATTACKS["names"])
     assert not any(cell[:1] in "=@+-\t\r" and not re.fullmatch(r"[-+]?[\d.]+", cell) for row in rows for cell in row if cell)

@@ -11,11 +11,10 @@ from porter.comment.wire import Refused
 from porter.model import Finding, Report
 from porter.render import summary
 from porter.render.markdown import code, text
+from porter.render.neutral import is_harmless
 
 MOST = 5
 FINGERPRINT = re.compile(r"[0-9a-f]{1,64}\Z")  # a saved report may come from a stranger
-# No line end, no control or invisible character; no slash first, which GitLab would read as a command.
-ONE_LINE = re.compile(r"(?!/)[^\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffd]*\Z")
 
 
 class Reviewable(Protocol):
@@ -39,7 +38,7 @@ def suggestions(report: Report, findings: Iterable[Finding], name: str) -> list[
     made = []
     for finding in findings:
         fix, line = finding.fix, finding.snippet.split("\n", 1)[0]
-        if fix is None or not fix.safe or not line or not ONE_LINE.match(fix.text) or not FINGERPRINT.match(finding.fingerprint):
+        if fix is None or not fix.safe or not line or not _is_one_line(fix.text) or not FINGERPRINT.match(finding.fingerprint):
             continue
         rule = summary.rule_of(report, finding)
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", fix.text)), default=0))
@@ -73,3 +72,8 @@ def post(service: Reviewable, made: list[Suggestion]) -> int:
             continue
         added += 1
     return added
+
+
+def _is_one_line(fix: str) -> bool:
+    """No line end, no control, replaced or invisible character; no slash first, which GitLab would read as a command."""
+    return is_harmless(fix) and "\ufffd" not in fix and not fix.startswith("/")

@@ -7,17 +7,25 @@ import unicodedata
 
 import msgspec
 
-# C0 and C1 controls, line separators, bidirectional controls (CVE-2021-42574), zero-width characters, tags, lone surrogates.
+# C0 and C1 controls, line separators, bidirectional controls (CVE-2021-42574), zero-width characters, tags, lone surrogates; fillers and
+# joiners that no font shows; variation selectors, which can hide a text, but for the one behind an emoji.
 _CONTROL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff\U000e0000-\U000e0fff"
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0e\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
+    "|(?<![\u00a9-\u3299\U0001f000-\U0001faff])\ufe0f"
 )
 _SHOWN = {"\t": "    "}
 # The same ones beyond ASCII, and DEL, as JSON has them in UTF-8: C1 controls and overrides act on a terminal that shows raw JSON.
 _IN_JSON = re.compile(
     rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xef\xbf[\xb9-\xbb\xbe\xbf]"
-    rb"|\xf3\xa0[\x80\x81][\x80-\xbf]"
+    rb"|\xcd\x8f|\xe1\x85[\x9f\xa0]|\xe1\x9e[\xb4\xb5]|\xe1\xa0[\x8b-\x8f]|\xe3\x85\xa4|\xef\xbe\xa0|\xef\xb8[\x80-\x8e]"
+    rb"|\xf0\x9b\xb2[\xa0-\xa3]|\xf0\x9d\x85[\xb3-\xba]|\xf3\xa0[\x80-\xbf][\x80-\xbf]"
 )
-_STARTS = (b"\x7f", b"\xc2", b"\xd8\x9c", b"\xe2\x80", b"\xe2\x81", b"\xef\xbb\xbf", b"\xef\xbf", b"\xf3\xa0")
+_STARTS = (
+    b"\x7f", b"\xc2", b"\xd8\x9c", b"\xe2\x80", b"\xe2\x81", b"\xef\xbb\xbf", b"\xef\xbf", b"\xcd\x8f", b"\xe1\x85", b"\xe1\x9e",
+    b"\xe1\xa0",
+    b"\xe3\x85\xa4", b"\xef\xbe\xa0", b"\xef\xb8", b"\xf0\x9b\xb2", b"\xf0\x9d\x85", b"\xf3\xa0",
+)  # fmt: skip
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -30,6 +38,11 @@ def _visible(match: re.Match[str]) -> str:
     if code == 0x7F:
         return "\u2421"
     return f"\\u{code:04x}"
+
+
+def is_harmless(text: str) -> bool:
+    """Whether a text has no control character but tabs, nothing invisible, no line end."""
+    return _CONTROL.search(text.replace("\t", "")) is None
 
 
 def one_line(text: str, limit: int = 0) -> str:
