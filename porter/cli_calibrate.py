@@ -104,14 +104,14 @@ def actuals() -> None:
 @click.option("--note", default="", help="Words for whoever reads it later.")
 @click.option("--file", "path", default=ACTUALS, show_default=True, type=click.Path(), help="The local file of records.")
 def record(report: str, what: str, hours: float, lines: int | None, note: str, path: str) -> None:
-    """Record the hours of WHAT: a group, rule, fingerprint or project line of a JSON REPORT."""
+    """Record the hours of WHAT: a group, rule, fingerprint or project line of a JSON REPORT, or `total` for the whole port."""
     from porter.calibrate import actuals as records
     from porter.errors import ConfigError
 
     if not (math.isfinite(hours) and 0 <= hours <= 1e6):
         raise ConfigError(f"--hours: {hours} is no number of hours")
-    root, found = records.predicted(Path(report), what)
-    made = records.made(root, found, hours, lines, datetime.date.today().isoformat(), note[:2000])
+    root, found, expected = records.predicted(Path(report), what)
+    made = records.made(root, found, hours, lines, datetime.date.today().isoformat(), note[:2000], expected)
     records.append(Path(path), made)
     click.echo(f"{_words(made)}: {hours:g} h, predicted {_hours(made.predicted.likely)} h; written to {path}")
 
@@ -136,10 +136,9 @@ def show(path: str, form: str) -> None:
     for one in found:
         hours = one.predicted
         predicted = " ".join(f"{_hours(value):>8}" for value in (hours.likely, hours.best, hours.worst))
-        click.echo(f"{_hours(one.hours):>7} h {predicted}  {_words(one)}")
-    click.echo(
-        f"{_hours(sums['actual']):>7} h {_hours(sums['predicted']):>8}  in all; {sums['inside']} of {len(found)} between best and worst"
-    )
+        click.echo(f"{_hours(one.hours):>7} h {predicted}  {_words(one)}{_lines(one)}")
+    inside = f"{sums['inside']} of {sums['records']} between best and worst"
+    click.echo(f"{_hours(sums['actual']):>7} h {_hours(sums['predicted']):>8}  in all; {inside}")
     for name, rule in sums["rules"].items():
         if rule["ratio"] is not None:
             count = f"{rule['records']} record{'s' if rule['records'] != 1 else ''}"
@@ -149,6 +148,17 @@ def show(path: str, form: str) -> None:
 def _hours(value: float) -> str:
     """Hours for a column: two digits below 10, whole hours above."""
     return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 10 else f"{value:,.0f}"
+
+
+def _lines(one: Actual) -> str:
+    """Lines beside the range that the report gave for the whole port: best and worst are its P10 and P90."""
+    if not one.is_total:
+        return f", {one.lines:,} lines" if one.lines is not None else ""
+    known = one.predicted_lines
+    if one.lines is None or known is None:
+        return " (P50, P10, P90)"
+    inside = "inside" if known.p10 <= one.lines <= known.p90 else "outside"
+    return f" (P50, P10, P90); {one.lines:,} lines, predicted {known.p50:g} ({known.p10:g} to {known.p90:g}): {inside}"
 
 
 def _words(one: Actual) -> str:

@@ -167,6 +167,12 @@ def test_actuals_are_recorded_and_compared(tmp_path: Path) -> None:
     assert "2 of 3 between best and worst" in shown.stdout and "2.50 times the likely hours: r (3 records)" in shown.stdout
     plain = json.loads(CliRunner().invoke(main, ["actuals", "show", "--format", "json", *file]).stdout)
     assert plain["actual"] == 20 and plain["predicted"] == 6 and plain["actuals"][0]["group"] == "r/x"
+    summary = {"effort_hours": {"p10": 8, "p50": 12, "p80": 20, "p90": 30}, "hand_lines": {"p10": 4, "p50": 20, "p90": 61}}
+    report.write_text(json.dumps({"root": "repo", "effort": [line], "findings": found, "summary": summary}), encoding="utf-8")
+    assert CliRunner().invoke(main, ["actuals", "record", str(report), "total", "--hours", "26", "--lines", "62", *file]).exit_code == 0
+    shown = CliRunner().invoke(main, ["actuals", "show", *file]).stdout
+    assert "     26 h       12      8.0       30  repo: total (P50, P10, P90); 62 lines, predicted 20 (4 to 61): outside" in shown
+    assert "     20 h      6.0  in all; 2 of 3" in shown  # the whole port is not summed with its parts
     wrong = CliRunner().invoke(main, ["actuals", "record", str(report), "nothing", "--hours", "1", *file])
     assert wrong.exit_code == 2 and "nothing in its sum" in wrong.stderr
     assert CliRunner().invoke(main, ["actuals", "record", str(report), "r", "--hours", "nan", *file]).exit_code == 2

@@ -10,10 +10,11 @@ import msgspec
 
 from porter.calibrate.statistics import quantile
 from porter.errors import InputError
-from porter.model import Hours
+from porter.model import Hours, Quantiles
 
 MOST_BYTES = 64 * 1024 * 1024
 HINT = "porter scan --output report.json writes one"
+TOTAL = "total"  # what names the whole port: its hours against P10, P50 and P90, its lines against the hand lines
 
 
 class Actual(msgspec.Struct, frozen=True):
@@ -30,6 +31,12 @@ class Actual(msgspec.Struct, frozen=True):
     lines: int | None = None
     date: str = ""
     note: str = ""
+    predicted_lines: Quantiles | None = None  # of the whole port only: no group has lines of its own
+
+    @property
+    def is_total(self) -> bool:
+        """Whether it is a record of the whole port."""
+        return self.label == TOTAL and not self.rule
 
 
 class _Line(msgspec.Struct):
@@ -51,16 +58,26 @@ class _Place(msgspec.Struct):
     fingerprint: str = ""
 
 
+class _Summary(msgspec.Struct, frozen=True):
+    """What is read of a report's summary."""
+
+    effort_hours: Quantiles = Quantiles()
+    hand_lines: Quantiles = Quantiles()
+
+
 class _Report(msgspec.Struct):
     """What is read of a report."""
 
     root: str
     effort: tuple[_Line, ...]
     findings: tuple[_Place, ...] = ()
+    summary: _Summary = _Summary()
 
 
-def predicted(report: Path, what: str) -> tuple[str, list[_Line]]:
-    """The report's root, and the lines that ``what`` names: a group, a rule, a finding's fingerprint, or a project line's label.
+def predicted(report: Path, what: str) -> tuple[str, list[_Line], Quantiles | None]:
+    """The report's root, and the lines that ``what`` names: a group, a rule, a finding's fingerprint, a project line's label, or TOTAL.
+
+    TOTAL is one line, the whole port, and has the predicted hand lines beside it.
 
     Raises InputError for no report, and for a name that is not in it.
     """
@@ -70,15 +87,22 @@ def predicted(report: Path, what: str) -> tuple[str, list[_Line]]:
         read = msgspec.json.decode(report.read_bytes(), type=_Report)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(f"{report}: is no report of porter's: {str(error)[:200]}", HINT) from error
+    if what == TOTAL:
+        hours = read.summary.effort_hours
+        return read.root, [_Line(TOTAL, Hours(hours.p10, hours.p50, hours.p90), findings=len(read.findings))], read.summary.hand_lines
     group = next((one.group for one in read.findings if one.fingerprint == what), what)
     lines = [one for one in read.effort if one.group == group and group] or [one for one in read.effort if what in (one.rule, one.label)]
     if not lines:
         known = ", ".join(sorted({one.group or one.label for one in read.effort})[:8])
-        raise InputError(f"{report}: nothing in its sum is called '{what}'", f"a group, rule, fingerprint or label; for example {known}")
-    return read.root, lines
+        raise InputError(
+            f"{report}: nothing in its sum is called '{what}'", f"total, a group, rule, fingerprint or label; for example {known}"
+        )
+    return read.root, lines, None
 
 
-def made(root: str, lines: Sequence[_Line], hours: float, changed: int | None, date: str, note: str) -> Actual:
+def made(
+    root: str, lines: Sequence[_Line], hours: float, changed: int | None, date: str, note: str, expected: Quantiles | None = None
+) -> Actual:
     """The record of what these lines took together."""
     total = Hours()
     for line in lines:
@@ -86,7 +110,7 @@ def made(root: str, lines: Sequence[_Line], hours: float, changed: int | None, d
     first = lines[0]
     group = first.group if len(lines) == 1 else ""
     count, files = sum(line.findings for line in lines), max(line.files for line in lines)
-    return Actual(root, first.rule, group, first.label, hours, total, count, files, changed, date, note)
+    return Actual(root, first.rule, group, first.label, hours, total, count, files, changed, date, note, expected)
 
 
 def append(path: Path, record: Actual) -> None:
@@ -114,8 +138,9 @@ def load(path: Path) -> list[Actual]:
 
 
 def compared(records: Sequence[Actual]) -> dict[str, Any]:
-    """Predicted against actual: sums, the share inside best to worst, and the middle ratio of each rule with its records."""
+    """Predicted against actual of what is no whole port: sums, the share inside best to worst, the middle ratio of each rule."""
     by_rule: dict[str, list[Actual]] = {}
+    records = [record for record in records if not record.is_total]  # the whole holds its parts: it is not summed with them
     for record in records:
         by_rule.setdefault(record.rule or record.label, []).append(record)
     inside = sum(1 for record in records if record.predicted.best <= record.hours <= record.predicted.worst)
