@@ -67,6 +67,7 @@ class Pool:
         self._told: list[tuple[str, tuple[Any, ...]]] = []
         self._workers: list[_Worker | None] = [None] * jobs
         self._here: Any = None
+        self._model: Any = None  # what forked workers begin with
         self._home: dict[Any, int] = {}  # which worker had a task in the pass before
 
     def tell(self, method: str, *args: Any) -> None:
@@ -127,10 +128,18 @@ class Pool:
             if not bundle:
                 continue
             if worker is None:
-                worker = self._workers[number] = _Worker(self.make, self.args, self._told)
+                worker = self._workers[number] = _Worker(*self._making(), self._told)
             if not worker.give(method, bundle):
                 queue.back(bundle)
                 self._replace(number)
+
+    def _making(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """How a worker comes by its object: a forked one has the one that was made here, once for all of them."""
+        if _context().get_start_method() != "fork":
+            return self.make, self.args
+        if self._model is None:
+            self._model = self.make(*self.args)
+        return _itself, (self._model,)
 
     def _gather(self, queue: _Queue, tries: dict[Any, int], size: Callable[[Any], int]) -> list[tuple[Outcome, int]]:
         """What the workers have sent, and a word on those that died or hang."""
@@ -166,6 +175,10 @@ class Pool:
             queue.alone(culprit)
             return []
         return [Outcome(culprit, None, what)]
+
+
+def _itself(made: Any) -> Any:
+    return made
 
 
 class _Queue:

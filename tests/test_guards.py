@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from porter.model import Live
 from porter.parse.cuda_build import AMD, NVIDIA, Pass, ambient, words_of
 from porter.parse.cuda_expr import NONZERO, UNKNOWN, Value, evaluate
+from porter.parse.cuda_lex import directives, mask
 from porter.parse.guards import guards_of
 
 YES, NO, MAYBE = Live.YES, Live.NO, Live.UNKNOWN
@@ -126,6 +129,14 @@ def test_given_macros_decide() -> None:
 def test_directives_in_comments_and_strings_are_none() -> None:
     text = '/*\n#if 0\n*/\na\n// \\\n#if 0\nb\nconst char* s = R"(\n#if 0\n)";\nc\n'
     assert lives(text) == {"a": (YES, YES), "b": (YES, YES), "c": (YES, YES)}
+
+
+def test_a_hash_inside_a_line_is_no_directive_and_costs_no_more_than_its_line() -> None:
+    text = b"int a; # define A 1\n \t# define B \\\n 2\n# # define C\n" + b"x #define D \\\n" * 100_000 + b"#undef E\n"
+    start = time.process_time()
+    found = [(line.word, line.text, line.line, line.end) for line in directives(mask(text))]
+    assert found[:1] == [("define", "B   2", 2, 3)] and found[1:] == [("undef", "E", 100_005, 100_005)]
+    assert time.process_time() - start < 5
 
 
 def test_continued_directives() -> None:

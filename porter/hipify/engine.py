@@ -18,7 +18,6 @@ from porter.model import Span
 __all__ = ["Conversion", "Left", "Options", "convert", "diff"]
 
 _DEVICE_CODE = re.compile(rb"\b__(?:global|shared)__\b|<<<")
-_DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _BODY = re.compile(rb"\s*(?:const\s*|noexcept\s*)*\{")
 _LAUNCH = re.compile(rb"<<<")
 _NEWLINE = re.compile(rb"\n")
@@ -84,7 +83,7 @@ class _Run:
     def convert(self) -> Conversion:
         events = includes.directives(self.masked)
         ranges = self._includes(events)
-        self._names(ranges)
+        self._names(ranges, self._defined_here(events))
         self._launches()
         self._arguments()
         self._add_runtime(events)
@@ -146,10 +145,9 @@ class _Run:
         self.has_runtime = self.has_runtime or choice.target == includes.RUNTIME
         self.edits.replace(include.start + 1, include.start + 1 + len(include.path), choice.target)
 
-    def _names(self, skip: list[tuple[int, int]]) -> None:
-        """Renames every name of the table that stands for the CUDA thing."""
+    def _names(self, skip: list[tuple[int, int]], own: set[str]) -> None:
+        """Renames every name of the table that stands for the CUDA thing, but ``own`` ones and those in the ranges to ``skip``."""
         names = self.choices.names
-        own = self._defined_here(names)
         caffe2 = b"caffe2" in self.data
         starts = [start for start, _ in skip]
         for start, word in lexer.words(self.masked, names):
@@ -165,9 +163,9 @@ class _Run:
             if self._stands_for_it(choice, start, end) and self._is_live(start):
                 self._name(choice, start, end)
 
-    def _defined_here(self, names: dict[bytes, Choice]) -> set[str]:
+    def _defined_here(self, events: list[includes.Event]) -> set[str]:
         """Functions, types and enumerators that the file defines as macros: its uses mean the macro. Macros convert with their #define."""
-        found = (names.get(match[1]) for match in _DEFINE.finditer(self.masked))
+        found = map(self.choices.names.get, includes.defined(self.masked, events))
         return {choice.name for choice in found if choice is not None and choice.kind != "macro"}
 
     def _name(self, choice: Choice, start: int, end: int) -> None:

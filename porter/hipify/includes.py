@@ -9,7 +9,7 @@ import msgspec
 from porter.hipify.edits import Edits
 
 RUNTIME = b"hip/hip_runtime.h"
-_DIRECTIVE = re.compile(rb"^(?:\xef\xbb\xbf)?(?P<line>)[ \t]*#[ \t]*(?P<word>\w+)", re.MULTILINE)
+_DIRECTIVE = re.compile(rb"#[ \t]*(\w+)")
 _PATH = re.compile(rb"[ \t]*([<\"])([^<>\"\r\n]*)[>\"]")
 _WORD = re.compile(rb"[ \t]+([A-Za-z_]\w*)")
 BOM = b"\xef\xbb\xbf"
@@ -38,7 +38,25 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 def directives(masked: bytes) -> list[Event]:
     """Every directive of a masked text, in order."""
-    return [Event(match["word"], match.start("line"), match.end()) for match in _DIRECTIVE.finditer(masked)]
+    out: list[Event] = []
+    match = _DIRECTIVE.search(masked)
+    while match is not None:
+        line, after = masked.rfind(b"\n", 0, match.start()) + 1, match.end()
+        before = masked[line : match.start()]
+        if before.startswith(BOM):
+            line, before = line + len(BOM), before[len(BOM) :]
+        if before.strip(b" \t"):  # a # inside a line is none
+            after = masked.find(b"\n", after)
+        else:
+            out.append(Event(match[1], line, after))
+        match = _DIRECTIVE.search(masked, after) if after >= 0 else None
+    return out
+
+
+def defined(masked: bytes, events: list[Event]) -> list[bytes]:
+    """The names that a masked text defines as macros."""
+    found = (_WORD.match(masked, event.end) for event in events if event.word == b"define")
+    return [match[1] for match in found if match is not None]
 
 
 def include_at(masked: bytes, event: Event) -> Include | None:

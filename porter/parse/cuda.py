@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ MAX_NESTING = 2000
 MAX_CONDITIONALS = 500
 MAX_STATEMENT = 32 * 1024  # bytes between two of ; { } , or a directive: a longer one makes a tree too deep to walk
 PARSE_SECONDS = 10.0
+PLACE = attrgetter("span", "kind", "name")  # the order of facts
 _CHUNK = 16384
 _SEPARATOR = re.compile(rb"[{},]|\n[ \t]*#")  # and the semicolon
 _LOOPS = re.compile(rb"(?:\bfor\s{0,9}\([^(){}]{0,200}\)\s{0,9}){100}")  # their semicolons separate nothing
@@ -69,7 +71,7 @@ def _parse(file: SourceFile) -> Parsed:
     tested = {number for line in lines if line.word in _TESTS for number in range(line.line, line.end + 1)}
     facts = [fact for fact in facts if fact.kind != "identifier" or fact.span.line not in tested]  # those are macro_test facts
     facts.extend(ptx.facts_of(ptx.asm_of(parsed), parsed))
-    facts.sort(key=lambda fact: (fact.span, fact.kind, fact.name))
+    facts.sort(key=PLACE)
     parsed.facts = _with_live(facts, guards)
     return parsed
 
@@ -164,7 +166,7 @@ def _facts_of(found: Captured, original: bytes, extra: dict[str, str]) -> Iterat
         path = text_of(found.slice(node)).strip('<>"')
         yield Fact("include", path, found.place.span(node), seen_by="tree-sitter", detail=extra)
     ranges = functions(found.all("function"), original)
-    ordered = sorted(uses(found), key=lambda use: use.node.start_byte)
+    ordered = sorted(uses(found), key=attrgetter("node.start_byte"))
     yield from to_facts(found, ordered, contexts(ranges), extra)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 from collections.abc import Callable
@@ -74,19 +75,26 @@ def evaluate(text: str, lookup: Lookup, defined: Defined | None = None) -> Value
         return UNKNOWN
 
 
+@functools.lru_cache(maxsize=2000)  # a condition is read for every pass of both builds, a constant wherever it is used
+def _tokens(text: str) -> tuple[tuple[str, str], ...]:
+    """The kind and the text of each token; raises _Giveup where it is no expression, or too long."""
+    out: list[tuple[str, str]] = []
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
+        if kind == "suffix":
+            kind = "number"
+        word = match.group(kind)
+        out.append(("op", OPERATOR_WORDS[word]) if word in OPERATOR_WORDS else (kind, word))
+        if len(out) > MAX_TOKENS or kind == "bad":
+            raise _Giveup
+    return tuple(out)
+
+
 class _Reader:
     """Precedence climbing over tokens; depth and length are limited, so hostile text ends in UNKNOWN."""
 
     def __init__(self, text: str, lookup: Lookup, defined: Defined | None) -> None:
-        self.tokens: list[tuple[str, str]] = []
-        for match in _TOKEN.finditer(text):
-            kind = match.lastgroup or ""
-            if kind == "suffix":
-                kind = "number"
-            word = match.group(kind)
-            self.tokens.append(("op", OPERATOR_WORDS[word]) if word in OPERATOR_WORDS else (kind, word))
-            if len(self.tokens) > MAX_TOKENS or kind == "bad":
-                raise _Giveup
+        self.tokens = _tokens(text)
         self.at = 0
         self.lookup = lookup
         self.defined = defined

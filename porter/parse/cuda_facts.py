@@ -171,8 +171,10 @@ def _calls(found: Captured, taken: set[int]) -> Iterator[Use]:
         callee = node.child_by_field_name("function")
         if callee is None:
             continue
-        args = arguments(found, node.child_by_field_name("arguments"))
-        launch = next((child for child in node.named_children if child.type == "kernel_call_syntax"), None)
+        listed = node.child_by_field_name("arguments")
+        args = arguments(found, listed)
+        between = found.text[callee.end_byte : listed.start_byte if listed is not None else node.end_byte]
+        launch = next((child for child in node.named_children if child.type == "kernel_call_syntax"), None) if b"<<<" in between else None
         if launch is not None:
             callee = _unwrapped(callee)
             name = plain_name(found.slice(callee))
