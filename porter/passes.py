@@ -100,15 +100,32 @@ class Passes:
         alone = around = b""
         if self._store is not None:
             alone, around = cache_keys.of_surveys([], modules), cache_keys.of_surveys(surveys, modules)
-        found = self._known("examine", entries, Examined, lambda e: (around,) if e.kind in ALWAYS_AROUND else (alone, around))
+        found = self._examined(entries, (alone, around), index, modules)
+        self._pool.close()  # nobody asks the workers any more, and what they hold is needed for the report
+        return found
+
+    def examine_alone(self, entries: Iterable[Entry], nothing: link.Index, modules: frozenset[str]) -> list[Examined] | None:
+        """The same without a survey, for the few files of a change; None where some file needs to know of the others."""
+        entries = list(entries)
+        if any(entry.kind in ALWAYS_AROUND for entry in entries):
+            return None
+        alone = cache_keys.of_surveys([], modules) if self._store is not None else b""
+        found = self._examined(entries, (alone, b""), nothing, modules)
+        return found if all(one.alone for one in found) else None
+
+    def _examined(self, entries: list[Entry], keys: tuple[bytes, bytes], index: link.Index, modules: frozenset[str]) -> list[Examined]:
+        """What each file gives; ``keys`` are for files that ask no other and for those that do, empty where what these ask is not known."""
+        alone, around = keys
+        wanted = tuple(key for key in keys if key)
+        found = self._known("examine", entries, Examined, lambda e: (around,) if e.kind in ALWAYS_AROUND else wanted)
         if len(found) < len(entries):
             self._pool.tell("learn", index, modules)
         for outcome in self._over("examine", entries, found):
             value = _dead(outcome.task, outcome.death) if outcome.death else outcome.value
             found[outcome.task] = value
-            if not any(problem.stage == "hipify" or PASSING.search(problem.what) for problem in value.problems):
-                self._keep("examine", outcome.task, value, alone if value.alone and outcome.task.kind not in ALWAYS_AROUND else around)
-        self._pool.close()  # nobody asks the workers any more, and what they hold is needed for the report
+            key = alone if value.alone and outcome.task.kind not in ALWAYS_AROUND else around
+            if key and not any(problem.stage == "hipify" or PASSING.search(problem.what) for problem in value.problems):
+                self._keep("examine", outcome.task, value, key)
         return sorted(found.values(), key=lambda one: one.path)
 
     def _known(self, stage: str, entries: list[Entry], kind: type[Any], around: Callable[[Entry], tuple[bytes, ...]]) -> dict[Entry, Any]:

@@ -10,6 +10,7 @@ from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import Discovery, discover
 from porter.estimate import hand_lines
+from porter.examine import Surveyed
 from porter.model import Origin, Report
 from porter.passes import Passes, Progress
 from porter.size import section
@@ -44,9 +45,13 @@ def _made(root: Path, passes: Passes, found: Discovery, commit: str, command: st
     scope, changed = changes.since(root, config.changed_since, config.git, found.entries) if config.changed_since else (None, frozenset())
     looked_at = [entry for entry in found.entries if scope is None or entry.path in changed]
     modules = origin.own_modules(e.path for e in found.entries if e.origin is Origin.OWN) | passes.own_names(found.entries)
-    surveys = passes.survey(found.entries)
-    index = link.link([s.survey for s in surveys if s.survey is not None], config.defines)
-    examined = passes.examine(looked_at, surveys, index, modules)
+    surveys: list[Surveyed] = []
+    index = link.link([], config.defines)
+    examined = passes.examine_alone(looked_at, index, modules) if scope is not None else None
+    if examined is None:
+        surveys = passes.survey(found.entries)
+        index = link.link([s.survey for s in surveys if s.survey is not None], config.defines)
+        examined = passes.examine(looked_at, surveys, index, modules)
     own = [one for one in examined if inventory.is_own(one, config)]
     signs = ported.signs_of_amd(own, examined)
     is_ported = ported.builds_for_amd(signs)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from conftest import need_tool
 
+from porter import passes
 from porter.cli import main
+from porter.discover import Entry
+from porter.examine import Surveyed
 
 KERNEL = "__global__ void k(int* p) { p[0] = __shfl_down_sync(0xffffffffu, p[0], 16); }\n"
 
@@ -71,3 +75,29 @@ def test_other_files_still_give_context(checkout: Path) -> None:
 def test_what_cannot_be_is_refused(checkout: Path, words: list[str], said: str) -> None:
     run = CliRunner().invoke(main, ["scan", str(checkout), "--no-cache", "--format", "json", *words])
     assert run.exit_code == 2 and said in run.output
+
+
+def test_files_that_ask_no_other_need_no_survey(checkout: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    survey, made = passes.Passes.survey, list[int]()
+
+    def counted(self: passes.Passes, entries: Iterable[Entry]) -> list[Surveyed]:
+        made.append(1)
+        return survey(self, entries)
+
+    monkeypatch.setattr(passes.Passes, "survey", counted)
+    (checkout / "tool.py").write_text("import torch\ntorch.cuda.nvtx.range_push('x')\nimport pynvml\n")
+    report = scan(checkout)
+    assert paths(report) == {"tool.py"} and not made
+    (checkout / "embedded.py").write_text(
+        f"import cupy\nSOURCE = r'''\n#include \"w.h\"\n{KERNEL.replace('16', 'STEP')}'''\ncupy.RawKernel(SOURCE, 'k')\n"
+    )
+    (checkout / "w.h").write_text("#define STEP 16\n")
+    for words in (("--no-cache",), ("--cache-dir", str(tmp_path / "c")), ("--cache-dir", str(tmp_path / "c"))):
+        made.clear()
+        run = CliRunner().invoke(main, ["scan", str(checkout), *words, "--jobs", "0", "--format", "json", "--changed-since", "HEAD"])
+        known = json.loads(run.output)
+        assert {one["path"] for one in known["findings"]} >= {"tool.py", "embedded.py"} and made, words
+        with monkeypatch.context() as patched:
+            patched.setattr(passes.Passes, "examine_alone", lambda *_: None)
+            whole = scan(checkout)
+        assert known["findings"] == whole["findings"]
