@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from porter.errors import ConfigError
+from porter.errors import ConfigError, OutputError
 
 LANGUAGES = ("en", "ru", "zh")
 LOGO_LIMIT = 4 * 1024 * 1024  # bytes read at most; the renderer's own limit is lower
@@ -82,6 +82,8 @@ def deliver(report: Any, wanted: list[tuple[str, str]], delivery: Delivery, look
 def _to_stdout(name: str, report: Any, delivery: Delivery, look: Any) -> None:
     from porter.render import render
 
+    if sys.stdout is None:
+        raise OutputError("standard output is closed", "name a file with --output")
     text = _terminal(report, [], delivery) if name == "terminal" else render(report, name, look)
     if isinstance(text, bytes):
         sys.stdout.flush()

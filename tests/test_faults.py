@@ -80,6 +80,12 @@ def test_native_code_that_never_returns_in_this_process_is_ended_by_a_signal(tre
     assert not (tmp_path / "r.json").exists()
 
 
+def test_a_closed_standard_output_is_an_error(tree: Path) -> None:
+    words = [sys.executable, "-m", "porter", "scan", str(tree / "f1.cu"), "--jobs", "0", "--no-cache", "--format", "json"]
+    run = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *words], stderr=subprocess.PIPE, check=False)  # noqa: S607
+    assert run.returncode == 2 and run.stderr.count(b"\n") == 1 and b"standard output is closed" in run.stderr
+
+
 def test_termination_leaves_neither_a_report_nor_workers(tree: Path, tmp_path: Path) -> None:
     run = porter("scan", str(tree), "-q", "--jobs", "2", "--no-cache", "--output", str(tmp_path / "r.json"), start_new_session=True)
     time.sleep(0.6)
