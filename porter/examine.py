@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ class Examined(msgspec.Struct, frozen=True):
     context: bytes = b""
     digest: bytes = b""  # of the bytes that were read
     alone: bool = False  # whether no other file had a say
-    tests: str = ""  # what runs compiled tests: ctest, make test
+    tests: str = ""  # what runs compiled tests
 
 
 class Auditor:
@@ -234,9 +234,7 @@ class Auditor:
             return None, []
         options = engine.Options(rocm=self.config.rocm, runtime_is_implicit=gets_runtime_unasked(source.path), keep=self.aliases)
         done = engine.convert(source.data, options, live_lines(parsed.guards) if isinstance(parsed.guards, SourceGuards) else None)
-        left: dict[str, int] = defaultdict(int)
-        for item in done.left:
-            left[item.name] += 1
+        left = Counter(item.name for item in done.left)
         output, used, words, problems = done.output, "builtin", "", []
         if self.config.hipify_perl:
             try:
@@ -246,9 +244,8 @@ class Auditor:
             except perl.PerlFailed as error:
                 problems.append(Problem("hipify", source.path, 0, f"hipify-perl: {error}; the built-in engine's output is shown", False))
         diff = engine.diff(source.data, output, source.path, MAX_DIFF_LINES)
-        count = HipifyCount(
-            sum(done.converted.values()), sum(left.values()), dict(done.converted), dict(left), packed_text(diff), used, words
-        )
+        counts = sum(done.converted.values()), left.total()
+        count = HipifyCount(*counts, dict(done.converted), dict(left), packed_text(diff), used, words)
         return count, problems
 
     def rule_lines(self, name: str, data: bytes) -> dict[str, set[int]]:

@@ -179,6 +179,21 @@ def test_many_lines_are_as_wide_as_few_of_the_same_sum() -> None:
     assert 500 < many.p10 < many.p50 < many.p90 < 3000
 
 
+def test_a_machine_is_set_up_however_little_changes_but_for_other_wheels() -> None:
+    """Plan and environment of a service that swaps its image were two minutes."""
+    shipped = rules.load()
+
+    def plan(rule_id: str) -> float:
+        shape = shipped.rules[rule_id]
+        found = msgspec.structs.replace(
+            finding("cheap", "a.txt", 1), rule=rule_id, group=rule_id, category=shape.category, replacement=shape.replacement
+        )
+        own = [Examined("a.py", "python", Origin.OWN, 60)]
+        return next(x.hours.likely for x in estimate.estimate([found], own, shipped, Config())[0].lines if x.label.startswith("Plan"))
+
+    assert plan("vllm-cuda-image") == pytest.approx(0.25 * 3) and plan("torch") < 0.2
+
+
 def test_what_calls_a_library_is_charged_once() -> None:
     """A limited first fix holds writing the calling code again; its files and places were charged on top."""
     ruleset = RuleSet({"dear": rule("dear", Effort(Hours(100, 400, 900), Hours(1, 2, 4), Hours(1, 2, 4), 1.0), "cuda-only-library")}, "v")

@@ -19,7 +19,7 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lines: float
     exponent: float
     least: float
-    least_of_work: float  # of a project without CUDA sources: somebody sets up the machine and runs the thing, however little is changed
+    least_of_work: float  # of a project without CUDA sources that needs more than another wheel
 
 
 class Sharing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,9 +91,12 @@ class Project(msgspec.Struct, frozen=True):
         part = (lines / self.size.lines) ** self.size.exponent if lines > 0 else 0.0
         return min(1.0, max(self.size.least, part))
 
-    def share_of_work(self, fixing: float) -> float:
-        """The same for a project without CUDA sources, by the likely hours of its findings: it is as large as what has to be changed."""
-        return min(1.0, max(self.size.least_of_work, fixing / self.work))
+    def share_of_work(self, fixing: float, wheels_only: bool = False) -> float:
+        """The same for a project without CUDA sources, by the likely hours of its findings: it is as large as what has to be changed.
+
+        Where other wheels are all that it needs, no more is set up than those.
+        """
+        return min(1.0, max(0.0 if wheels_only else self.size.least_of_work, fixing / self.work))
 
     def phase_of(self, category: str) -> str:
         """The phase in which findings of a category are fixed."""

@@ -11,6 +11,7 @@ from porter.estimate.words import duration, percent
 from porter.examine import Examined
 from porter.model import EffortLine, Finding, Hours, Severity
 
+SAME = frozenset({"drop-in-replacement", "works-with-rocm-build"})  # the same package in another build
 BUILD_KINDS = ("bazel", "cmake", "meson", "make")  # the dearest first; a project is charged for one
 CI_FILES = (".github/workflows/", ".gitlab-ci", ".circleci/", ".buildkite/", "Jenkinsfile", "azure-pipelines", ".travis.yml")
 PACKAGES = ("setup.py", "pyproject.toml")
@@ -41,7 +42,9 @@ def lines(
     work = any(finding.severity >= Severity.MINOR for finding in findings)
     if not cuda and not work:
         return []
-    made = _Lines(share if cuda else project().share_of_work(fixing.likely), "a small project" if cuda else "little to change")
+    made = _Lines(
+        share if cuda else project().share_of_work(fixing.likely, _wheels_only(findings)), "a small project" if cuda else "little to change"
+    )
     made.whole("environment")
     made.review(cuda)
     left = dict(paid or {}) if cuda else _decided_by(findings)
@@ -52,6 +55,11 @@ def lines(
         made.part_of("merge", fixing)
     made.things("profile", sum(1 for one in cuda for kernel in one.kernels if kernel.launches), "launched kernel")
     return [line for line in made.done if line.hours.worst > 0]
+
+
+def _wheels_only(findings: Sequence[Finding]) -> bool:
+    """Whether other builds of the same packages are all that is needed: no image, no setting, no other library."""
+    return all(one.category == "cuda-only-library" and one.replacement is not None and one.replacement.status in SAME for one in findings)
 
 
 def _decided_by(findings: Sequence[Finding]) -> dict[str, float]:
