@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -100,20 +101,18 @@ class _Walk:
 
     def _folder(self, folder: str, specs: ignore.Specs) -> Iterator[str]:
         try:
-            with os.scandir(self.root / folder) as listing:
-                children = sorted(listing, key=lambda item: item.name)
+            with _below(self.root, folder) as handle, os.scandir(handle) as listing:
+                for child in sorted(listing, key=lambda item: item.name):
+                    path = f"{folder}/{child.name}".lstrip("/")
+                    try:
+                        is_folder = self._look(child, path, specs)
+                    except (OSError, ValueError) as error:
+                        self.problems.append(Problem("discover", path, 0, f"cannot be read: {error}"))
+                        continue
+                    if is_folder:
+                        yield path
         except OSError as error:
             self.problems.append(Problem("discover", folder or ".", 0, f"folder cannot be read: {error.strerror}"))
-            return
-        for child in children:
-            path = f"{folder}/{child.name}".lstrip("/")
-            try:
-                is_folder = self._look(child, path, specs)
-            except (OSError, ValueError) as error:
-                self.problems.append(Problem("discover", path, 0, f"cannot be read: {error}"))
-                continue
-            if is_folder:
-                yield path
 
     def _look(self, child: os.DirEntry[str], path: str, specs: ignore.Specs) -> bool:
         """Take or leave one name of a folder; true for a folder to walk into."""
@@ -252,20 +251,25 @@ def _printable(text: str) -> str:
 
 def read_below(root: Path, path: str, limit: int) -> bytes | None:
     """Same as read_regular for a path below a root; no folder on the way may be a link either, not even one made since the walk."""
-    *folders, name = path.split("/")
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+    folder, _, name = path.rpartition("/")
     try:
-        at = os.open(root, flags & ~os.O_NOFOLLOW)
-    except OSError:
+        with _below(root, folder) as at:
+            return read_regular(Path(name), limit, at)
+    except (OSError, ValueError):
         return None
+
+
+@contextlib.contextmanager
+def _below(root: Path, path: str) -> Iterator[int]:
+    """A folder below a root, opened part by part: none on the way may be a link. Raises OSError or ValueError."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+    at = os.open(root, flags & ~os.O_NOFOLLOW)
     try:
-        for folder in folders:
+        for folder in path.split("/") if path else ():
             inner = os.open(folder, flags, dir_fd=at)
             os.close(at)
             at = inner
-        return read_regular(Path(name), limit, at)
-    except (OSError, ValueError):
-        return None
+        yield at
     finally:
         os.close(at)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from porter import cli_scan, ignore, link, workers
+from porter import discover as walk
 from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import Entry, discover, read_below
@@ -180,6 +181,26 @@ def test_a_folder_that_became_a_link_is_not_followed(tree: Path) -> None:
     assert read_below(tree, "sub/secret.cu", 100) is None
     assert read_below(tree, "-rf.cu", 8) == KERNEL[:8]
     assert commit_of(tree) == ""
+
+
+def test_a_folder_swapped_for_a_link_during_the_walk_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.cu").write_bytes(KERNEL)
+    root = tmp_path / "repository"
+    (root / "sub").mkdir(parents=True)
+    (root / "a.cu").write_bytes(KERNEL)
+    read = walk._Walk._ignore_files
+
+    def swapped(self: walk._Walk, folder: str) -> object:
+        if folder == "sub":
+            (root / "sub").rmdir()
+            (root / "sub").symlink_to("../outside")
+        return read(self, folder)
+
+    monkeypatch.setattr(walk._Walk, "_ignore_files", swapped)
+    found = discover(root, Config())
+    assert [entry.path for entry in found.entries] == ["a.cu"]
+    assert [(problem.path, problem.what[:22]) for problem in found.problems] == [("sub", "folder cannot be read:")]
 
 
 def test_a_relative_path_entry_never_gives_the_repositorys_program(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
