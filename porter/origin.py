@@ -197,7 +197,9 @@ def toolkit_header(path: str, head_of: Callable[[str], bytes | None]) -> tuple[O
 
 def is_generated(head: bytes) -> bool:
     """Whether the head of a file says that a machine wrote it."""
-    return bool(GENERATED_HEAD.search(head[:HEAD_BYTES]))
+    head = head[:HEAD_BYTES]
+    lower = head.lower()
+    return (b"generated" in lower or b"do not" in lower) and bool(GENERATED_HEAD.search(head))
 
 
 def machine_made(paths: list[str]) -> frozenset[str]:

@@ -10,7 +10,10 @@ from porter.model import Fact, Hit
 from porter.parse import Parsed
 
 KINDS = ("python", "notebook")
-WORDS = (b"gpu_hist", b"gpu_predictor", b"task_type", b"device_type", b"tree_learner", b"xgboost", b"lightgbm", b"catboost")
+WORDS = (
+    b"gpu_hist", b"gpu_predictor", b"tree_learner", b"xgboost", b"lightgbm", b"catboost", (b"task_type", b"catboost"),
+    *((b"device_type", library) for library in (b"lightgbm", b"xgboost", b"catboost")),
+)  # fmt: skip
 
 # rule, library, and the key=value pairs that ask for its GPU code
 ASKS = (

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from porter.link import Index
 
 KINDS = ("cuda", "cxx", "ptx", "python", "notebook", "cython")
+WORDS = ((b"", b"^.version", b"^.target"),)  # of whole programs in Python strings
 BY_RULE = frozenset(ptx_dict.WEIGHTS[ptx_dict.WEIGHTS.index("inline-ptx-carry-chain") :])  # one decision settles all of a heavy rule
 BAD_LETTERS = frozenset("lfhdqC")  # operand letters that only NVIDIA's compiler knows in device code
 MAX_OPCODES = 4

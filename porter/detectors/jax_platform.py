@@ -11,6 +11,7 @@ from porter.model import Fact, Hit
 from porter.parse import Parsed
 
 KINDS = ("python", "notebook", "shell", "docker", "yaml", "jenkins", "make", "json")
+WORDS = (b"jax_platform", (b"=cuda", b"jax"))
 VARIABLES = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
 BY_NAME = re.compile(r"jax\.(?:local_)?(?:devices|device_count)\Z|jax\.lib\.xla_bridge\.get_backend\Z|jax\.extend\.backend\.get_backend\Z")
 UPDATE = re.compile(r"jax\.config\.update\Z|jax\._src\.config\.config\.update\Z")

@@ -12,11 +12,18 @@ from porter.parse import Parsed
 
 KINDS = ("python", "notebook", "shell", "docker", "yaml", "jenkins", "make", "json", "toml")
 NODE = 8  # GPUs of an MI300X, MI325X, MI350X or MI355X node
+SIZE_NAMES = ("tensor_parallel_size", "tensor_model_parallel_size", "expert_model_parallel_size", "tp_size", "ep_size")
+GAPS = ("=", " = ", '": ', "': ")  # between the name of an argument or a key and its number
+WORDS = (
+    *(f"{name}{gap}{size}".encode() for name in ("parallel_size", "tp_size", "ep_size") for gap in GAPS for size in range(NODE + 1, 100)),
+    b"tensor-parallel-size", b"expert-parallel-size", b"--tp", b"--ep-size", b"nvlink-sharp", b"nccl-nvls", b"mnnvl", b"imex_channels",
+    b"nccl_nvls", b"nccl_collnet", b"nccl_sharp", b"nccl_nvb", b"nccl_p2p_nvl", b"^sharp_",
+)  # fmt: skip
 SERVERS = re.compile(r"(?:vllm|sglang|trtllm|python|dynamo|ray|lmdeploy|text-generation)\b", re.IGNORECASE)
 SIZE_FLAG = re.compile(
     r"--?(tensor-parallel-size|tensor_parallel_size|tp|tp-size|tp_size|ep-size|ep_size|expert-parallel-size)=(\d{1,4})\Z"
 )
-SIZE_NAME = re.compile(r"(tensor_parallel_size|tensor_model_parallel_size|expert_model_parallel_size|tp_size|ep_size)=(\d{1,4})\Z")
+SIZE_NAME = re.compile(rf"({'|'.join(SIZE_NAMES)})=(\d{{1,4}})\Z")
 SIZE_KEY = re.compile(r"(?:^|\.)(tensor_?[pP]arallel_?[sS]ize|tensor_model_parallel_size|tensor-parallel-size)=(\d{1,4})\Z")
 RACK_FLAG = re.compile(r"--(?:enable-mnnvl|enable-nvlink-sharp|enable-nccl-nvls|use-mnnvl|mnnvl)\b")
 RACK_VARIABLES = ("NCCL_MNNVL_ENABLE", "MC_FORCE_MNNVL", "SGLANG_USE_MNNVL", "NVIDIA_IMEX_CHANNELS")

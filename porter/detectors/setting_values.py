@@ -17,6 +17,9 @@ TOOLKIT_NAMES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDADIR", "CUDA_DIR", "
 NVIDIA_OPS = ("DS_BUILD_CUTLASS_OPS", "DS_BUILD_RAGGED_DEVICE_OPS", "DS_BUILD_INFERENCE_CORE_OPS", "DS_BUILD_GDS", "DS_BUILD_SPARSE_ATTN")
 XLA_CUDA = re.compile(r"--xla_gpu_(?:cuda_data_dir|enable_cudnn\w*|cudnn_\w+)")
 PLUGINS = ("NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN", "NCCL_ENV_PLUGIN")
+WORDS = (
+    b"vllm_attention_backend", b"ucx_tls", b"ds_build_", b"xla_flags", b"/cuda", b"rocm", *(name.lower().encode() for name in PLUGINS),
+)  # fmt: skip
 OLD_ROCM = re.compile(r"(?:^|[:;,\s=])(/opt/rocm-\d[\w.]*|/opt/rocm/(?:hip|hcc)(?=[/:;\s]|\Z))")
 CUDA_ATTENTION = ("FLASHINFER", "FLASHINFER_MLA", "FLASHMLA", "CUTLASS_MLA", "FLASH_ATTN_MLA", "XFORMERS")
 

@@ -27,6 +27,7 @@ WORDS = (
     b"tma_descriptor",
     b"tensormap",
     b"_descriptor_load",
+    b"_experimental_descriptor_",
     b"float8e4nv",
 )
 EXTRA = "triton.language.extra.cuda"

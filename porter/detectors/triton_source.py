@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "WORDS", "detect"]
 
-WORDS = (b"inline_asm_elementwise", b"num_warps", b".asm[")
+WORDS = (b"inline_asm_elementwise", b"num_warps", *((word, b".asm[") for word in (b'["ptx"', b"['ptx'", b'["cubin"', b"['cubin'")))
 AMD_OPCODE = re.compile(r"(v|s|ds|buffer|global|flat)_[a-z0-9_]+\b")
 PTX_OPCODE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_:]+)*")
 CONSTRAINT = re.compile(r"=?&?([a-z])\b")

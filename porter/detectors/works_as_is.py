@@ -11,7 +11,10 @@ from porter.model import Fact, Hit, Live
 from porter.parse import Parsed
 
 KINDS = ("python", "notebook", "cython", "cuda", "cxx")
-WORDS = (b"cuda", b"nccl", b"triton", b"cudnn", b"tf32", b"torch.compile", b"matmul_precision", b"emit_nvtx")
+WORDS = (
+    b"=cuda", b'"cuda', b"'cuda", b"=nccl", b'"nccl', b"'nccl", b"=cudnn", b"torch.compile", b"matmul_precision", b"emit_nvtx",
+    (b"torch.device(", b"cuda"), (b"", b"triton"),  # with some name of CUDA as its argument; imported
+)  # fmt: skip
 # rule -> kind of fact -> globs of its names
 USES: dict[str, dict[str, tuple[str, ...]]] = {
     "torch-cuda-api": {

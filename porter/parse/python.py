@@ -20,9 +20,8 @@ from porter.parse.python_imports import imports
 from porter.parse.python_loads import forgiven
 from porter.parse.python_setup import setup_facts
 from porter.parse.python_tree import Source, TooSlow
-from porter.parse.python_words import BY_NAME, Words
+from porter.parse.python_words import Look, Words
 from porter.parse.vendor_images import TEST_PATH
-from porter.parse.word_index import index_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,8 +41,8 @@ def parse(file: SourceFile, words: Words | None = None) -> Parsed:
 def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | None = None) -> Parsed:
     """Same, with ``place`` turning spans of the text into spans of the file on disk (notebooks)."""
     parsed = Parsed(file)
-    seen = words.look(file.data.lower()) if words is not None else None
-    if seen is not None and not seen.worth:
+    seen = words.look(file.data.lower()) if words is not None else Look(True)
+    if not seen.worth:
         return parsed
     if _too_deep(file.data):
         what = f"brackets nested more than {MAX_BRACKETS:,} deep: not read as Python"
@@ -63,7 +62,7 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
         guards = guards_of(source, script)
         parsed.guards = guards
     collector = Collector(source, guards, call_facts)
-    for path in _places(source, words, seen.offsets if seen is not None else frozenset()):
+    for path in _places(source, words, seen):
         collector.look(path)
     facts += collector.facts if not TEST_PATH.search(file.path) else [fact for fact in collector.facts if fact.kind != "image"]
     facts += setup_facts(file, source, guards, facts)
@@ -96,9 +95,9 @@ def _in_order(facts: Iterable[Fact]) -> list[Fact]:
     return sorted(seen.values(), key=lambda fact: (fact.span, fact.kind, fact.name))
 
 
-def _places(source: Source, words: Words | None, known: frozenset[int]) -> Iterable[list[Node]]:
+def _places(source: Source, words: Words | None, seen: Look) -> Iterable[list[Node]]:
     """Paths to the places worth a look: all of them, or those that hold a word or a name imported from one."""
-    offsets = [match.start() for match in NAME.finditer(source.data)] if words is None else sorted(_offsets(source, words.names, known))
+    offsets = [match.start() for match in NAME.finditer(source.data)] if words is None else sorted(_offsets(source, words, seen))
     if len(offsets) > MAX_HITS:
         source.cut = source.data.count(b"\n", 0, offsets[MAX_HITS]) + 1
     for path in source.paths(offsets[:MAX_HITS]):
@@ -106,19 +105,12 @@ def _places(source: Source, words: Words | None, known: frozenset[int]) -> Itera
             yield path
 
 
-def _offsets(source: Source, words: frozenset[bytes], known: frozenset[int]) -> set[int]:
-    index = index_of(words.union(BY_NAME))
-    found = set(known)
-    local = [
-        name
-        for name, full in source.aliases.items()
-        if name.isidentifier() and index.holds(full.lower().encode()) and not index.holds(name.lower().encode())
-    ]
-    if local:
-        pattern = re.compile(rb"(?<![\w.])(?:" + b"|".join(re.escape(name.encode()) for name in local[:200]) + rb")(?=\s*[.(])")
-        found.update(match.start() for match in pattern.finditer(source.data))
-    for word in (b"environ", b"getenv", *BY_NAME):
-        found.update(source.find(word))
+def _offsets(source: Source, words: Words, seen: Look) -> set[int]:
+    """Where the words stand that a look found, and the names that hold none themselves but were imported from one that does."""
+    found = set(seen.offsets)
+    for name, full in source.aliases.items():
+        if words.names(full, seen.active) and name.isidentifier() and not words.names(name, seen.active):
+            found.update(source.uses(name))
     return found
 
 

@@ -39,6 +39,7 @@ BLOCKS = ("block", "module")
 MAX_HINTS = 20_000
 MAX_NAMES = 200
 CALLED = re.compile(rb"(?<!\w)([A-Za-z_]\w{2,80})\(")
+DEFINED = re.compile(rb"(?m)^[ \t]*def (\w+)\(")
 
 
 class PythonGuards:
@@ -88,7 +89,7 @@ def guards_of(source: Source, script: bool = False) -> PythonGuards:
     vendor = Vendor(source)
     dead: list[tuple[int, int]] = []
     aware: list[tuple[int, int]] = []
-    for node in _tests(source, (*HINTS, *vendor.names(HINTS))):
+    for node in _tests(source, vendor.names(HINTS)):
         if node.type == "if_statement":
             _if_chain(source, vendor, node, guards, dead, aware)
         elif node.type == "conditional_expression":
@@ -108,10 +109,10 @@ def guards_of(source: Source, script: bool = False) -> PythonGuards:
     return guards
 
 
-def _tests(source: Source, hints: tuple[bytes, ...]) -> list[Node]:
+def _tests(source: Source, names: tuple[bytes, ...]) -> list[Node]:
     """The statements and expressions whose condition names a vendor, in order, each once."""
     found: dict[int, Node] = {}
-    for path in source.paths(_hinted(source, hints)[:MAX_HINTS]):
+    for path in source.paths(_hinted(source, names)[:MAX_HINTS]):
         if path[-1].type == "comment":
             continue
         for above, below in zip(reversed(path[:-1]), reversed(path[1:]), strict=True):
@@ -121,9 +122,10 @@ def _tests(source: Source, hints: tuple[bytes, ...]) -> list[Node]:
     return sorted(found.values(), key=lambda node: (node.start_byte, -node.end_byte))
 
 
-def _hinted(source: Source, hints: tuple[bytes, ...]) -> list[int]:
-    """Where the hints stand, in order."""
-    return sorted(index_of(frozenset(hints)).offsets(source.lower))
+def _hinted(source: Source, names: tuple[bytes, ...]) -> list[int]:
+    """Where the hints and names of the file's own stand, in order; `input` and `output` hold npu and tpu, and name no vendor."""
+    text = source.lower.replace(b"input", b"in_ut").replace(b"output", b"ou_put")
+    return sorted(index_of(frozenset(HINTS)).offsets(text).union(*(source.find(name) for name in names)))
 
 
 def _note(above: Node, below: Node, found: dict[int, Node]) -> None:
@@ -141,15 +143,20 @@ def _note(above: Node, below: Node, found: dict[int, Node]) -> None:
 def _called_from_dead(source: Source, guards: PythonGuards) -> list[tuple[int, int]]:
     """Functions whose every mention in the file, beside the definition, is in dead code."""
     names = {m.group(1) for start, end in guards._dead for m in CALLED.finditer(source.data, start, end)}
+    definitions: dict[bytes, re.Match[bytes]] = {}
+    for match in DEFINED.finditer(source.data) if names else ():
+        definitions.setdefault(match[1], match)
     out: list[tuple[int, int]] = []
-    for name in sorted(names)[:MAX_NAMES]:
-        defined = re.search(rb"(?m)^[ \t]*def " + name + rb"\(", source.data)
-        if defined is None:
-            continue
-        mentions = [m.start() for m in re.finditer(rb"(?<!\w)" + name + rb"(?!\w)", source.data)]
-        others = [at for at in mentions if not defined.start() <= at < defined.end()]
-        if others and all(guards.at_byte(at) is Live.NO for at in others):
-            function = next((node for node in source.path(defined.end() - 1) if node.type == "function_definition"), None)
+    for name in sorted(names & definitions.keys())[:MAX_NAMES]:
+        start, end = definitions[name].span()
+        is_mentioned = False
+        for at in source.mentions(name):
+            if not start <= at < end:
+                is_mentioned = True
+                if guards.at_byte(at) is not Live.NO:
+                    break
+        else:
+            function = next((node for node in source.path(end - 1) if node.type == "function_definition"), None) if is_mentioned else None
             out += [_extent(function)] if function is not None else []
     return out
 

@@ -22,6 +22,8 @@ MAX_DEEP_PATHS = 200
 PARSE_SECONDS = 10.0
 MAX_STEPS = 256  # siblings passed one by one before the tree is asked to find the place among all
 _CHUNK = 65536
+_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_NAME_CHARS = frozenset(bytes((byte,)) for byte in _NAME_BYTES)
 
 
 class TooSlow(ValueError):
@@ -133,6 +135,19 @@ class Source:
         while at >= 0:
             yield at
             at = self.lower.find(word, at + len(word))
+
+    def uses(self, name: str) -> Iterator[int]:
+        """Offsets at which a name stands that is no attribute of something."""
+        return (at for at in self.mentions(name.encode()) if self.data[at - 1 : at] != b".")
+
+    def mentions(self, name: bytes) -> Iterator[int]:
+        """Offsets at which a name stands with no letter, digit or underscore beside it."""
+        data, size = self.data, len(name)
+        at = data.find(name)
+        while at >= 0:
+            if not (at and data[at - 1] in _NAME_BYTES) and data[at + size : at + size + 1] not in _NAME_CHARS:
+                yield at
+            at = data.find(name, at + size)
 
     def dotted(self, node: Node) -> str:
         """A name as written, `a.b.c`; what is no plain name in front leaves `.c`; empty for anything else."""

@@ -1,7 +1,10 @@
 """Words that a Python file must contain before any rule can match it, derived from the rules: the cheap test before parsing.
 
 The test may only err by reading a file too many: whatever a rule can hit must contain all the words of one of its globs, or
-import one of the modules. Requirements are not among them: setup files are always read.
+import one of the modules. Only places of a word whose companions are all in the file are looked at. Requirements are not
+among them: setup files are always read.
+
+A word with = in front stands alone, with no letter, digit or underscore beside it; one with ^ has none in front of it.
 """
 
 from __future__ import annotations
@@ -15,106 +18,128 @@ import msgspec
 
 from porter.model import Rule
 from porter.parse.word_index import WordIndex, index_of
+from porter.size import served
 
 LITERAL_KINDS = ("py_arg", "py_string", "env_var", "command", "command_flag", "index_url")
 DOTTED_KINDS = ("py_call", "py_attr")
 BASE_WORDS = (
     b"install_requires", b"extras_require", b"setup_requires", b"__global__", b"__device__", b"rawkernel", b"rawmodule", b"sourcemodule",
     b"load_inline", b"nvcc", b"cpp_extension", b"cudaextension", b"extra_cuda_cflags",  # build_symbol and compile_flag facts
+    b"rocm", (b"hip", b"rocm"),  # a sign of a port is worth a look too
 )  # fmt: skip
 BY_NAME = (  # words of calls that import what a string names, or ask for it
     b"import_module", b"find_spec", b"importorskip", b"__import__", b"importlib.metadata", b"importlib import metadata",
     b"get_distribution",
     *(start + gap + b"import" for start in (b"optional", b"lazy", b"try", b"safe", b"maybe", b"soft") for gap in (b"", b"_")),
 )  # fmt: skip
+ALWAYS = (b"environ", b"getenv", *BY_NAME)  # looked at wherever they stand in a file that is worth it
 COMMON = frozenset((
     "get", "set", "run", "call", "load", "init", "device", "backend", "name", "type", "true", "false", "none", "dtype", "model", "args",
     "mode", "env", "path", "python", "torch", "config", "docker", "serve", "pip", "install", "logger", "builder", "runtime", "include",
-    "format", "round", "utils",
+    "format", "round", "utils", "kernel", "module", "create", "array", "zeros", "struct", "launch", "engine", "functional",
 ))  # fmt: skip
 MIN_WORD = 4
 _WILD = re.compile(r"\[[^\]]*\]|[*?]")
 _CHUNK = re.compile(r"[\w.+-]+")
 _IMPORT = re.compile(rb"(?m)^[ \t>]*(?:from|import)[ \t]+([^\n]*)")
 _NAME = re.compile(rb"\w+")
-WHOLE = b"="
+ALONE, IN_FRONT = b"=", b"^"
 _WORD = re.compile(r"\w+")
-_WORD_END = re.compile(rb"\w")
+_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_")
+_ESCAPES = frozenset((b"\\n", b"\\t", b"\\r"))  # their letter is no part of the word behind it
 _VALUE = re.compile(r"\w+=([A-Za-z]\w{2,})(\*?)")
 _ENDING = re.compile(r"(?<=[*?])\.[a-z]{3,}\Z")
 IMPLIED = ("language", "experimental", "gluon")  # `from vllm.triton_utils import tl` is read as triton.language
 
 
+class Clue(msgspec.Struct, frozen=True):
+    """Words, lower case, that a file holds all of where a rule can hit it, and which of them stands at the place; empty where none must."""
+
+    place: bytes
+    words: frozenset[bytes]
+
+
 class Look(msgspec.Struct, frozen=True):
-    """What one pass over a file's bytes says: whether it is worth a parse, and where the words of rules start."""
+    """What one pass over a file's bytes says: whether it is worth a parse, where the words of rules start, and which those are."""
 
     worth: bool
-    offsets: frozenset[int]
+    offsets: frozenset[int] = frozenset()
+    active: frozenset[int] = frozenset()
 
 
 class Words(msgspec.Struct, frozen=True):
-    """Lower-case words of names, arguments and strings that rules match, and roots of the modules they match.
+    """The clues of rules, and the roots of the modules that they match."""
 
-    ``together`` are sets of words of which a file must hold all of one set, unless it imports one of the modules; a word
-    with = in front must stand there whole, with no letter, digit or underscore beside it.
-    """
-
-    names: frozenset[bytes]
+    clues: frozenset[Clue]
     modules: frozenset[bytes]
-    together: frozenset[frozenset[bytes]]
 
     def look(self, lower: bytes) -> Look:
         """One pass over a file in lower case for all words at once."""
         plan = _plan(self)
-        present: set[int] = set()
-        offsets: set[int] = set()
-        for number, start, end in plan.index.matches(lower):
-            present.add(number)
-            if number in plan.names:
-                offsets.add(start)
-            if (whole := plan.whole.get(number, -1)) >= 0 and whole not in present and _is_whole(lower, start, end):
-                present.add(whole)
-        wanted = any(need <= present for number in present for need in plan.needs.get(number, ()))
-        if not wanted and not plan.modules.isdisjoint(present):
-            by_name = not plan.by_name.isdisjoint(present)
-            wanted = by_name or any(not self.modules.isdisjoint(_NAME.findall(match[1])) for match in _IMPORT.finditer(lower))
-        return Look(wanted, frozenset(offsets))
+        starts: dict[int, list[int]] = {}
+        for number, start in plan.found(lower):
+            starts.setdefault(number, []).append(start)
+        met = [place for number in starts for words, place in plan.clues.get(number, ()) if words <= starts.keys()]
+        worth = bool(met)
+        if not worth and not plan.modules.isdisjoint(starts):
+            by_name = not plan.by_name.isdisjoint(starts)
+            worth = by_name or any(not self.modules.isdisjoint(_NAME.findall(match[1])) for match in _IMPORT.finditer(lower))
+        if not worth:
+            return Look(False)
+        active = plan.always.union(met)
+        return Look(True, frozenset(start for number in active for start in starts.get(number, ())), active)
+
+    def names(self, dotted: str, active: frozenset[int]) -> bool:
+        """Whether a name holds one of the words that a look found active."""
+        return not active.isdisjoint(_plan(self).in_name(dotted))
 
 
-class _Plan(msgspec.Struct, frozen=True):
-    """The words by their number in the automaton; ``needs`` are the sets of words by the first word of each.
+class _Plan:
+    """The words by number: those of the automaton, and behind them those that must stand alone or have nothing in front.
 
-    ``whole`` maps the number of a word to the one that stands for the word with nothing beside it.
+    ``clues`` are the numbers of a clue's words and the one of its place, by the lowest of them.
     """
 
-    index: WordIndex
-    whole: dict[int, int]
-    names: frozenset[int]
-    modules: frozenset[int]
-    by_name: frozenset[int]
-    needs: dict[int, list[frozenset[int]]]
+    def __init__(self, words: Words) -> None:
+        marked = frozenset().union(*(clue.words for clue in words.clues))
+        self.index: WordIndex = index_of(frozenset().union((word.lstrip(ALONE + IN_FRONT) for word in marked), words.modules, ALWAYS))
+        number = {word: at for at, word in enumerate(self.index.words)}
+        self._bounded: dict[int, list[tuple[int, bool]]] = {}  # by the bare word's number: the marked one's, whether nothing may follow it
+        for word in sorted(marked - number.keys()):
+            number[word] = len(number)
+            self._bounded.setdefault(number[word[1:]], []).append((number[word], word.startswith(ALONE)))
+        self.clues: dict[int, list[tuple[frozenset[int], int]]] = {}
+        for clue in words.clues:
+            numbers = frozenset(number[word] for word in clue.words)
+            self.clues.setdefault(min(numbers), []).append((numbers, number[clue.place] if clue.place else -1))
+        self.modules = frozenset(number[word] for word in words.modules if word)
+        self.by_name = frozenset(number[word] for word in BY_NAME)
+        self.always = frozenset(number[word] for word in ALWAYS)
+        self.in_name = functools.lru_cache(maxsize=50_000)(self._in_name)
+
+    def found(self, lower: bytes) -> Iterator[tuple[int, int]]:
+        """Number and start of every word in a text in lower case."""
+        for number, start, end in self.index.matches(lower):
+            yield number, start
+            for marked, is_alone in self._bounded.get(number, ()):
+                if not (start and lower[start - 1] in _LETTERS and lower[start - 2 : start] not in _ESCAPES) and not (
+                    is_alone and end < len(lower) and lower[end] in _LETTERS
+                ):
+                    yield marked, start
+
+    def _in_name(self, dotted: str) -> frozenset[int]:
+        return frozenset(number for number, _ in self.found(dotted.lower().encode()))
 
 
 @functools.lru_cache(maxsize=8)
 def _plan(words: Words) -> _Plan:
-    all_words = frozenset().union(*words.together)
-    wholes = sorted(word for word in all_words if word.startswith(WHOLE))
-    index = index_of(frozenset().union(words.names, words.modules, BY_NAME, all_words - set(wholes), (word[1:] for word in wholes)))
-    number = {word: at for at, word in enumerate([*index.words, *wholes])}
-    needs: dict[int, list[frozenset[int]]] = {}
-    for need in words.together:
-        numbers = frozenset(number[word] for word in need)
-        needs.setdefault(min(numbers), []).append(numbers)
-    names, modules = (frozenset(number[word] for word in some if word) for some in (words.names, words.modules))
-    whole = {number[word[1:]]: number[word] for word in wholes}
-    return _Plan(index, whole, names, modules, frozenset(number[word] for word in BY_NAME), needs)
+    return _Plan(words)
 
 
 def words_of(rules: Iterable[Rule]) -> Words | None:
     """The words of a set of rules; None when some rule could hit any file."""
-    names: set[bytes] = set(BASE_WORDS)
+    clues = {clue_of(words) for words in (*BASE_WORDS, *served.WORDS)}
     modules: set[bytes] = set()
-    together: set[frozenset[bytes]] = {frozenset([word]) for word in (*BASE_WORDS, b"rocm")}  # a sign of a port is worth a look too
     detectors: set[str] = set()
     for rule in rules:
         if rule.detector:
@@ -124,23 +149,28 @@ def words_of(rules: Iterable[Rule]) -> Words | None:
                 if kind == "py_import":
                     root = glob.split(".")[0].lower()
                     word = (_literal_word(root) or root).encode()
-                    (names if _WILD.search(root) else modules).add(word)
-                    together.update([frozenset([word])] if _WILD.search(root) else [])
+                    if _WILD.search(root):
+                        clues.add(Clue(b"", frozenset([word])))
+                    else:
+                        modules.add(word)
                 elif kind in DOTTED_KINDS or kind in LITERAL_KINDS:
                     found = _dotted_word(glob) if kind in DOTTED_KINDS else _literal_word(glob)
                     if found is None:
                         return None
-                    names.add(found.lower().encode())
-                    together.update(_needs(kind, glob))
+                    clues.update(_clues(kind, glob, found.lower().encode()))
     for detector in sorted(detectors):
         module = importlib.import_module(f"porter.detectors.{detector}")
-        names.update(getattr(module, "WORDS", ()))
-        together.update(frozenset([word]) for word in getattr(module, "WORDS", ()))
-    return Words(frozenset(names), frozenset(modules), frozenset(together))
+        clues.update(clue_of(words) for words in getattr(module, "WORDS", ()))
+    return Words(frozenset(clues), frozenset(modules))
 
 
-def _needs(kind: str, glob: str) -> Iterator[frozenset[bytes]]:
-    """Sets of words of which a file holds all of one when a fact of it matches the glob; none where no Python file has such a fact."""
+def clue_of(words: bytes | tuple[bytes, ...]) -> Clue:
+    """The clue of a detector's word, or of several that a file must hold together: the one at the place first, empty where none is."""
+    return Clue(words, frozenset([words])) if isinstance(words, bytes) else Clue(words[0], frozenset(filter(None, words)))
+
+
+def _clues(kind: str, glob: str, place: bytes) -> Iterator[Clue]:
+    """Words of which a file holds all of one clue when a fact of it matches the glob; none where no Python file has such a fact."""
     if kind == "index_url" and not re.match(r"[*?\[h]", glob):
         return  # what a Python file gives starts with http
     if kind in DOTTED_KINDS:
@@ -148,30 +178,31 @@ def _needs(kind: str, glob: str) -> Iterator[frozenset[bytes]]:
     else:
         parts = glob.split() if kind in ("command", "command_flag") else [glob]
     words = frozenset(word for part in parts for word in _parts_words(kind, part.lower()))
-    for quote in (b"'", b'"') if kind in ("py_string", "py_arg") else ():  # a string's letters have its quotes beside them
-        ending = _ENDING.search(glob) if kind == "py_string" else None
-        value = _VALUE.fullmatch(glob) if kind == "py_arg" else None
+    ending = _ENDING.search(glob) if kind == "py_string" else None
+    value = _VALUE.fullmatch(glob) if kind == "py_arg" else None
+    for quote in (b"'", b'"'):  # a string's letters have its quotes beside them
         if ending:
-            yield words | {ending[0].lower().encode() + quote}
+            text = ending[0].lower().encode() + quote
         elif value and value[1] not in ("True", "False", "None"):
-            yield words | {quote + value[1].lower().encode() + (b"" if value[2] else quote)}
+            text = quote + value[1].lower().encode() + (b"" if value[2] else quote)
         else:
-            yield words
-            return
-    if kind not in ("py_string", "py_arg"):
-        yield words
+            break
+        yield Clue(text, words | {text})
+    else:
+        return
+    place = ALONE + place if ALONE + place in words else place
+    yield Clue(place, words | {place})
+    if kind == "command_flag":  # a flag may be added to a list that starts elsewhere with the command
+        starts = [ALONE + part.lower().encode() for part in parts[:2] if _WORD.fullmatch(part)]
+        yield from (Clue(start, words) for start in starts[-1:] if start in words)
 
 
 def _parts_words(kind: str, part: str) -> list[bytes]:
     """The literal words of a part of a glob; a part of a dotted name or of a command that is one word stands in the file whole."""
     if (kind in DOTTED_KINDS or kind in ("command", "command_flag")) and len(part) > 1 and _WORD.fullmatch(part):
-        return [WHOLE + part.encode()]
+        return [ALONE + part.encode()]
     pieces = _WILD.split(part) if kind in DOTTED_KINDS else [c for p in _WILD.split(part.replace("=", " ")) for c in _CHUNK.findall(p)]
     return [piece.encode() for piece in pieces if len(piece) >= MIN_WORD - 1]
-
-
-def _is_whole(lower: bytes, start: int, end: int) -> bool:
-    return not _WORD_END.match(lower[start - 1 : start]) and not _WORD_END.match(lower[end : end + 1])
 
 
 def _dotted_word(glob: str) -> str | None:

@@ -18,6 +18,8 @@ CLASSES = frozenset({
     "vllm.LLM", "vllm.EngineArgs", "vllm.AsyncEngineArgs", "vllm.engine.arg_utils.EngineArgs", "vllm.engine.arg_utils.AsyncEngineArgs",
     "sglang.Engine",
 })  # fmt: skip
+WORDS = ((b"^llm(", b"vllm"), (b"engineargs(", b"vllm"), (b"^engine(", b"sglang"))
+"""Calls of those classes, lower case, each with a word that its file holds too; ^ says that no letter stands in front."""
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w{0,60})(?::?-([^}]{1,120}))?\}?\Z")
 _STRING = re.compile(r"[\"']([\w./:@+-]{1,200})[\"']\Z")
 _SEPARATORS = " \t\"',[]\\"
