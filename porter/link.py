@@ -58,7 +58,7 @@ class Index:
         }
         self.asm_words = {name for name, found in self.macros.items() if any(m.params is None and is_spelling(m.text) for _, m in found)}
         self._widths: dict[str, list[tuple[str, int]]] | None = None
-        self._reach: dict[str, tuple[str, ...]] = {}
+        self._reach: dict[str, dict[str, int]] = {}
         self._values: dict[tuple[str, str], Value] = {}
         cmake = [(path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake"]
         self.dead_cmake = cmake_includes.dead(cmake)
@@ -105,17 +105,20 @@ class Index:
 
     def reach(self, path: str) -> tuple[str, ...]:
         """The file and all it includes within the repository, nearest first."""
+        return tuple(self._ranks(path))
+
+    def _ranks(self, path: str) -> dict[str, int]:
+        """What a file reaches, with the place in that order."""
         if path not in self._reach:
-            seen = {path: None}
+            seen = self._reach[path] = {path: 0}
             queue = [path]
             for one in queue:
                 held = self.files.get(one)
                 for include in held.includes if held else ():
                     target = self.resolve(include, one)
                     if target is not None and target not in seen and len(seen) < MAX_REACH:
-                        seen[target] = None
+                        seen[target] = len(seen)
                         queue.append(target)
-            self._reach[path] = tuple(seen)
         return self._reach[path]
 
     def macro(self, name: str, from_path: str) -> Macro | None:
@@ -159,10 +162,8 @@ class Index:
 
     def _nearest(self, paths: list[str], from_path: str) -> list[str]:
         """The paths within a file's reach, nearest first."""
-        if not paths:
-            return []
-        wanted = set(paths)
-        return [path for path in self.reach(from_path) if path in wanted]
+        ranks = self._ranks(from_path) if paths else {}
+        return sorted(ranks.keys() & set(paths), key=ranks.__getitem__)
 
     def function(self, name: str, from_path: str) -> FunctionDef | None:
         """The function a file means by a name: its own, an included one, or the repository's only one."""
@@ -209,8 +210,7 @@ class Index:
     def kernels_of(self, path: str) -> tuple[Kernel, ...]:
         """The __global__ functions of one file, with the number of launches that name them."""
         held = self.files.get(path)
-        placed = [self._placed(f) for f in held.functions] if held else []
-        listed = [f for f in placed if f.side == "kernel" and f.live is not Live.NO]
+        listed = [f for f in map(self._placed, held.functions if held else ()) if f.side == "kernel" and f.live is not Live.NO]
         return tuple(Kernel(f.name, path, f.line, f.end_line - f.line + 1, (), len(self.launches_of(f.name))) for f in listed)
 
     def launches_of(self, kernel: str | Kernel) -> tuple[tuple[str, Launch], ...]:

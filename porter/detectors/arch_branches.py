@@ -22,7 +22,7 @@ ARCH = re.compile(r"__CUDA_ARCH__$|__CUDA_ARCH_(?:FEAT|SPECIFIC|FAMILY|LIST)|CUT
 VERSION = re.compile(r"(?:CUDA_VERSION|CUDART_VERSION|__CUDACC_VER\w*|__NVCC__|__CUDA_API_VERSION|__CUDART_API_VERSION)$")
 NAME = re.compile(r"[A-Za-z_]\w*")
 COMPARED = re.compile(r"__CUDA_ARCH__\s*+(?:(?:[<>=!]=?|\))\s*+)?[<>=!]|[<>=]\s*__CUDA_ARCH__|__CUDA_ARCH__\s*[/*%+-]")
-ASKED = re.compile(rb"__CUDA_ARCH_|CUT(?:LASS|E)_ARCH_|CUDA(?:RT)?_VERSION|__CUDACC_VER|__NVCC__")
+ASKED = (b"__CUDA_ARCH_", b"CUTLASS_ARCH_", b"CUTE_ARCH_", b"CUDA_VERSION", b"CUDART_VERSION", b"__CUDACC_VER", b"__NVCC__")
 OPENERS = ("if", "ifdef", "ifndef")
 
 
@@ -85,7 +85,7 @@ class Group:
 def groups(parsed: Parsed) -> list[Group]:
     """The conditionals of a file that name NVIDIA's macros and no AMD one, live for AMD, and read differently by the two."""
     masked = mask(parsed.file.data)
-    if not ASKED.search(masked):
+    if not any(word in masked for word in ASKED):
         return []
     lines = directives(masked)
     cuda = run_pass(lines, Preprocessor(Pass(NVIDIA, "device"), RECENT, {}))

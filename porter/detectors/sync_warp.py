@@ -111,7 +111,7 @@ def _divergent_barrier(uses: Uses) -> Iterator[Hit]:
 def _roles(env: Env) -> Iterator[Hit]:
     """A branch or a switch on the index of a 32-lane warp of which two sides wait for something."""
     waiting: dict[int, dict[tuple[int, bool], Guard]] = {}
-    called = any(WAITS.match(call.name) for call in (*env.parts.calls, *env.parts.methods))
+    called = any(WAITS.match(call.name) for call in (*(call for _, call in env.parts.calls), *env.parts.methods))
     for event in env.function.events if called else [event for event in env.function.events if event.kind == "asm"]:
         if not _waits(event):
             continue

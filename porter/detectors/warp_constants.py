@@ -83,12 +83,10 @@ def _checked(program: Program) -> frozenset[str]:
     for env in program.envs:
         if env.function.side != "host":
             continue
-        for event in env.function.events:
-            for part in env.walked(event.value) if event.value is not None else ():
-                if part.kind == "binary" and part.op in ("==", "!="):
-                    sides = [env.value(arg) for arg in part.args]
-                    if any(side.kind == "hw" and side.via == "property" for side in sides):
-                        found |= {symbol for side in sides for symbol in side.symbols}
+        for part in env.parts.compared:
+            sides = [env.value(arg) for arg in part.args]
+            if any(side.kind == "hw" and side.via == "property" for side in sides):
+                found |= {symbol for side in sides for symbol in side.symbols}
     return frozenset(found)
 
 
@@ -228,7 +226,7 @@ def _file_level(program: Program) -> Iterator[Hit]:
 
 def _torch_width(program: Program) -> Iterator[Hit]:
     """PyTorch's C10_WARP_SIZE where the host's compiler wants a constant; an array of the host may have any length."""
-    if program.redefines("C10_WARP_SIZE"):
+    if b"C10_WARP_SIZE" not in program.unit.parsed.file.data or program.redefines("C10_WARP_SIZE"):
         return
     found: list[tuple[Span, str, str]] = []
     for definition in (one for listed in program.unit.constants.values() for one in listed):

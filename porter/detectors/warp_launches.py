@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from porter.config import Config
@@ -141,18 +142,22 @@ def _launched_elsewhere(program: Program, env: Env, index: Index, targets: tuple
 
 def _checks(env: Env, targets: tuple[str, ...], symbols: frozenset[str]) -> Iterator[Hit]:
     """Comparisons that refuse a warp size other than 32; one that only chooses between two ways is none."""
-    for event in env.function.events:
-        for part in env.walked(event.value) if event.value is not None else ():
-            asserts = part.kind == "call" and ASSERTS.search(part.op) is not None
-            if asserts:
-                wanted = [arg for arg in part.args if not _takes_wide(env, arg)]
-                found = [inner for arg in wanted for inner in walk(arg) if inner.kind == "binary" and inner.op == "=="]
-            else:
-                found = [part] if part.kind == "binary" and part.op == "!=" and env.function.side in ("host", "macro") else []
-            for comparison in found:
-                if (what := _refuses(env, comparison, symbols, asserts)) != "":
-                    message = f"{env.function.name} compares the {what} of a warp with 32"
-                    yield Hit("warp-size-check", comparison.span, message, env.function.name, confidence=Confidence.MEDIUM, targets=targets)
+    found: list[tuple[Expr, bool]] = []
+    for _, call in env.parts.calls:
+        for arg in call.args if _asserts_by_name(call.op) else ():
+            if not _takes_wide(env, arg):
+                found += [(inner, True) for inner in walk(arg) if inner.kind == "binary" and inner.op == "=="]
+    if env.function.side in ("host", "macro"):
+        found += [(part, False) for part in env.parts.compared if part.op == "!="]
+    for comparison, asserts in found:
+        if (what := _refuses(env, comparison, symbols, asserts)) != "":
+            message = f"{env.function.name} compares the {what} of a warp with 32"
+            yield Hit("warp-size-check", comparison.span, message, env.function.name, confidence=Confidence.MEDIUM, targets=targets)
+
+
+@lru_cache(maxsize=20_000)
+def _asserts_by_name(name: str) -> bool:
+    return ASSERTS.search(name) is not None
 
 
 def _asserts(program: Program, targets: tuple[str, ...]) -> Iterator[Hit]:

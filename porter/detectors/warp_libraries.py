@@ -39,15 +39,11 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
             continue
         fixed = bool(fixed_uses(uses) or uses.of("mention"))
         seen: set[tuple[str, int]] = set()
-        for event in env.function.events:
-            for root in (event.target, event.value):
-                if root is None:
-                    continue
-                for part in _all(root):
-                    for hit in _judge(env, part, targets, fixed):
-                        if (hit.rule, hit.span.line) not in seen:
-                            seen.add((hit.rule, hit.span.line))
-                            yield hit
+        for part in (inner for outer in env.parts.templated for inner in _with_inner(outer)):
+            for hit in _judge(env, part, targets, fixed):
+                if (hit.rule, hit.span.line) not in seen:
+                    seen.add((hit.rule, hit.span.line))
+                    yield hit
 
 
 def _named_types(program: Program, targets: tuple[str, ...]) -> Iterator[Hit]:
@@ -77,9 +73,14 @@ def _all(root: Expr) -> Iterator[Expr]:
     """All parts of an expression that have template arguments, those within such arguments included."""
     for part in walk(root):
         if part.targs:
-            yield part
-            for argument in part.targs:
-                yield from (inner for inner in walk(argument) if inner.targs)
+            yield from _with_inner(part)
+
+
+def _with_inner(part: Expr) -> Iterator[Expr]:
+    """A part with template arguments, and those within these arguments."""
+    yield part
+    for argument in part.targs:
+        yield from (inner for inner in walk(argument) if inner.targs)
 
 
 def _judge(env: Env, part: Expr, targets: tuple[str, ...], fixed: bool) -> Iterator[Hit]:

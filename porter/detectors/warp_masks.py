@@ -32,14 +32,10 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     own = _own_macros(program)
     strict = None if TAKES_32_BITS not in config.targets else tuple(t for t in config.targets if t != TAKES_32_BITS)
     for env in program.envs:
-        for event in env.function.events:
-            for root in (event.target, event.value, *event.extents):
-                if root is None:
-                    continue
-                for part in env.walked(root):
-                    if part.kind == "call" and part.args and part.name in MASKED:
-                        found = _judge(env, part, event, parsed.file.path, strict)
-                        yield from (msgspec.structs.replace(hit, live=Live.NO) for hit in found) if part.name in own else found
+        for event, call in env.parts.calls:
+            if call.args and call.name in MASKED:
+                found = _judge(env, call, event, parsed.file.path, strict)
+                yield from (msgspec.structs.replace(hit, live=Live.NO) for hit in found) if call.name in own else found
 
 
 def _own_macros(program: Program) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from porter.flow import calls, number, values
 from porter.flow.event import Event, Function
 from porter.flow.expr import Expr, walk
-from porter.flow.names import HARDWARE_NAMES, LANE_MASKS, TILE_TYPE, by_name, is_width
+from porter.flow.names import BUILTINS, HARDWARE_NAMES, LANE_MASKS, TILE_TYPE, by_name, is_width
 from porter.flow.parts import Parts, parts_of
 from porter.flow.unit import Unit
 from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, WARP, WAVE, Value
@@ -180,12 +180,9 @@ class Env:
     def name(self, expr: Expr, depth: int = 0) -> Value:
         """What a name stands for."""
         text = expr.op
-        if text.startswith("threadIdx."):
-            return Value("tid", via=text[-1])
-        if text.startswith("blockDim."):
-            return Value("block_size", via=text[-1])
-        if text.startswith(("blockIdx.", "gridDim.")):
-            return Value("block")
+        builtin = BUILTINS.get(text)
+        if builtin is not None:
+            return builtin
         if text in HARDWARE_NAMES and not self.redefines(text):
             return Value("hw", 0, via=text)
         decl = self.declaration(expr)

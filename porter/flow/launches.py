@@ -60,11 +60,10 @@ def _wrapped(program: Program, env: Env, call: Expr) -> Launch | None:
     for inner in program.named(call.name):
         if inner.function.side == "kernel" or inner is env:
             continue
-        for event in inner.function.events:
-            for part in inner.walked(event.value) if event.value is not None else ():
-                made = _substituted(env, call, inner, part)
-                if made is not None:
-                    return made
+        for part in inner.parts.launches:
+            made = _substituted(env, call, inner, part)
+            if made is not None:
+                return made
     return None
 
 

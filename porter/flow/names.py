@@ -26,6 +26,11 @@ WARP_CALLS = {
     "canonical_warp_idx": "warp", "canonical_warp_idx_sync": "warp", "canonical_warp_idx_in_warp_group": "warp",
     "canonical_lane_idx": "lane",
 }  # fmt: skip
+BUILTINS = {
+    **{f"threadIdx.{axis}": Value("tid", via=axis) for axis in "xyz"},
+    **{f"blockDim.{axis}": Value("block_size", via=axis) for axis in "xyz"},
+    **{f"{name}.{axis}": Value("block") for name in ("blockIdx", "gridDim") for axis in "xyz"},
+}
 TILE_TYPE = re.compile(r"\bthread_block_tile\s*<\s*(\w+)")
 LANE_MASKS = re.compile(r"%+lanemask_(\w\w)")
 

@@ -1,4 +1,4 @@
-"""Parts of a function that are asked for again and again: its calls, and what is given template arguments; gathered in one walk."""
+"""Parts of a function that are asked for again and again: calls, comparisons, what has template arguments; gathered in one walk."""
 
 from __future__ import annotations
 
@@ -11,25 +11,34 @@ from porter.flow.expr import Expr
 
 
 class Parts(msgspec.Struct, frozen=True, eq=False):
-    """Calls of functions and of methods, and all parts with template arguments, each in source order."""
+    """What a function's targets and values hold, each in source order; ``compared`` are == and !=, ``launches`` have a <<< >>>."""
 
-    calls: tuple[Expr, ...]
+    calls: tuple[tuple[Event, Expr], ...]
     methods: tuple[Expr, ...]
+    compared: tuple[Expr, ...]
     templated: tuple[Expr, ...]
+    launches: tuple[Expr, ...]
 
 
 def parts_of(events: Iterable[Event], walked: Callable[[Expr], list[Expr]]) -> Parts:
     """The parts of the targets and values of a function's events; ``walked`` gives all parts of one."""
-    calls: list[Expr] = []
+    calls: list[tuple[Event, Expr]] = []
     methods: list[Expr] = []
+    compared: list[Expr] = []
     templated: list[Expr] = []
+    launches: list[Expr] = []
     for event in events:
         for root in (event.target, event.value):
             for part in walked(root) if root is not None else ():
-                if part.kind == "call":
-                    calls.append(part)
-                elif part.kind == "method":
+                kind = part.kind
+                if kind == "call":
+                    calls.append((event, part))
+                elif kind == "binary" and part.op in ("==", "!="):
+                    compared.append(part)
+                elif kind == "method":
                     methods.append(part)
                 if part.targs:
                     templated.append(part)
-    return Parts(tuple(calls), tuple(methods), tuple(templated))
+                if len(part.shape) >= 2:
+                    launches.append(part)
+    return Parts(tuple(calls), tuple(methods), tuple(compared), tuple(templated), tuple(launches))

@@ -117,7 +117,7 @@ class Program:
         if self._callers is None:
             self._callers = {}
             for env in self.envs:
-                for call in env.parts.calls:
+                for _, call in env.parts.calls:
                     if call.name in self._by_name and not is_foreign(call):
                         self._callers.setdefault(call.name, []).append((env, call))
         return self._callers.get(name, [])
