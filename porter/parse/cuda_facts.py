@@ -24,6 +24,7 @@ _AXES = frozenset((b"x", b"y", b"z", b"w"))
 _SPACE = re.compile(r"\s+")
 _CHAIN = re.compile(r"[\w:]+(?:(?:\.|->)\w+)*")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
+_COMMENT = (b"//", b"/*")
 _WORD = re.compile(rb"\w+")
 _SKIPPED_PARENTS = frozenset(("preproc_def", "preproc_function_def", "preproc_params", "preproc_ifdef", "namespace_alias_definition"))
 
@@ -163,7 +164,8 @@ def arguments(found: Captured, node: Any) -> tuple[str, ...]:
     """Source texts of the arguments of a list node."""
     if node is None:
         return ()
-    return tuple(text_of(found.slice(child)) for child in node.named_children[:MAX_ARGS] if child.type != "comment")
+    texts = map(found.slice, node.named_children[:MAX_ARGS])
+    return tuple(text_of(text) for text in texts if not text.startswith(_COMMENT))
 
 
 def _calls(found: Captured, taken: set[int]) -> Iterator[Use]:
@@ -204,7 +206,8 @@ def _take(callee: Any, taken: set[int]) -> None:
 
 
 def _call(found: Captured, node: Any, callee: Any, args: tuple[str, ...], taken: set[int]) -> Use | None:
-    if callee.type == "field_expression":
+    kind = callee.type
+    if kind == "field_expression":
         member = callee.child_by_field_name("field")
         receiver = callee.child_by_field_name("argument")
         if member is None or receiver is None:
@@ -215,17 +218,20 @@ def _call(found: Captured, node: Any, callee: Any, args: tuple[str, ...], taken:
         method = plain_name(found.slice(member))
         chain = of.replace("->", ".") if _CHAIN.fullmatch(of) else ""
         return Use(node, "call", f"{chain}.{method}", args, {"of": of, "method": method})
-    if callee.type not in ("identifier", "qualified_identifier", "template_function"):
+    raw = found.slice(callee)
+    if kind == "identifier":
+        taken.add(callee.start_byte)
+        return Use(node, "call", plain_name(raw), args)
+    if kind not in ("qualified_identifier", "template_function"):
         return None
     _take(callee, taken)
-    raw = found.slice(callee)
     detail = {"template": text_of(raw[raw.index(b"<") :])} if b"<" in raw else {}
     return Use(node, "call", plain_name(raw), args, detail)
 
 
 def _qualified(found: Captured, taken: set[int]) -> Iterator[Use]:
     end = -1
-    for node in sorted(found.all("qualified"), key=lambda n: (n.start_byte, -n.end_byte)):
+    for node in found.all("qualified"):
         if node.start_byte < end and node.end_byte <= end:
             parent = node.parent
             if parent is not None and parent.type == "qualified_identifier" and parent.end_byte == node.end_byte:
@@ -254,7 +260,8 @@ def _identifiers(found: Captured, taken: set[int]) -> Iterator[Use]:
         if name in declared or len(name) < 2 or not name.strip(b"_"):
             continue
         parent = node.parent
-        if parent is not None and (parent.type in _SKIPPED_PARENTS or (parent.type.endswith("declarator") and not _is_value(parent, node))):
+        around = parent.type if parent is not None else ""
+        if around in _SKIPPED_PARENTS or (around.endswith("declarator") and not _is_value(parent, node)):
             continue
         yield Use(node, "identifier", name.decode("utf-8", "replace"))
 
