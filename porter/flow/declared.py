@@ -43,9 +43,10 @@ def type_of(node: Any, at: Origin) -> str:
     """Type of a declaration with its qualifiers, as written."""
     words = []
     for child in node.children:
-        if child.type in TYPE_WORDS or child.type.endswith("type_specifier"):
+        kind = child.type
+        if kind in TYPE_WORDS or kind.endswith("type_specifier"):
             words.append(at.text(child))
-        elif child.type in ("init_declarator", "identifier", "array_declarator", "pointer_declarator"):
+        elif kind in ("init_declarator", "identifier", "array_declarator", "pointer_declarator"):
             break
     return " ".join(words)
 

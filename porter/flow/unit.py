@@ -26,6 +26,7 @@ CUES = re.compile(
     rb"|\b(?:32|31|64|63|16|0x1[fF]|0x3[fF]|1024)[uUlL]*\b|>>=?\s*5\b|\bWS\b|0x[fF]{8}|cudaLaunchKernel|dim3|multiProcessor|Occupancy|launch_bounds__"
 )
 HEADS = re.compile(rb"\w+")
+ON_GPU = (b"__shfl", b"__ballot", b"__syncthreads", b"__syncwarp", b"__activemask")
 CALL_LEVELS = 3  # how far callers of warp code are followed
 MAX_BODY = 400_000  # bytes of one function; larger ones are tables or machine-made
 PLAIN_SCOPES = frozenset({
@@ -207,8 +208,10 @@ def _side(head: bytes, source: bytes, specifiers: Mapping[str, str]) -> str:
         return "kernel"
     if device:
         return "both" if host else "device"
-    on_gpu = re.search(rb"\bthreadIdx\b|__shfl|__ballot|__syncthreads|__syncwarp|__activemask", source)
-    return "device" if on_gpu and b"<<<" not in source and b".warpSize" not in source else "host"
+    if b"<<<" in source or b".warpSize" in source:
+        return "host"
+    on_gpu = any(word in source for word in ON_GPU) or (b"threadIdx" in source and re.search(rb"\bthreadIdx\b", source))
+    return "device" if on_gpu else "host"
 
 
 def _macro(node: Any, at: Origin) -> Function | None:
