@@ -36,6 +36,7 @@ LICENCE_NAME = re.compile(r"(?i)(licen[cs]e|copying)([-_.][a-z0-9]{1,12}){0,4}\Z
 MAX_FILES = 1_000_000
 MAX_DEPTH = 200
 MAX_IGNORE_BYTES = 1024 * 1024
+MAX_PATTERNS = 30_000  # lines of all ignore files together; each costs its compilation
 
 
 class Entry(msgspec.Struct, frozen=True, order=True):
@@ -69,6 +70,7 @@ class _Walk:
         self.folders: list[str] = []
         self.skipped: list[Skipped] = []
         self.problems: list[Problem] = []
+        self.patterns = 0  # lines of ignore files so far
         self.licensed: dict[str, str] = {}
         self.root_licences: set[str] = set()
         self.submodules = _submodules(root)
@@ -93,8 +95,13 @@ class _Walk:
     def _ignore_files(self, folder: str) -> Iterator[tuple[str, ignore.Spec]]:
         for name in IGNORE_FILES:
             data = read_below(self.root, f"{folder}/{name}".lstrip("/"), MAX_IGNORE_BYTES)
-            if data:
-                spec, wrong = ignore.spec_of(data.decode("utf-8", "replace").splitlines())
+            if data and self.patterns <= MAX_PATTERNS:
+                lines = data.decode("utf-8", "replace").splitlines()
+                self.patterns += len(lines)
+                spec, wrong = ignore.spec_of(lines if self.patterns <= MAX_PATTERNS else [])
+                wrong += ["too many lines in all ignore files: these, and those of later files, are not used"] * (
+                    self.patterns > MAX_PATTERNS
+                )
                 where = f"{folder}/{name}".strip("/")
                 self.problems += [Problem("discover", where, 0, what, matters=False) for what in wrong]
                 yield folder, spec
@@ -120,7 +127,9 @@ class _Walk:
         try:
             name.encode("utf-8")
         except UnicodeEncodeError:
-            self.problems.append(Problem("discover", _printable(path), 0, "the name is not valid UTF-8; left out"))
+            self.problems.append(
+                Problem("discover", path.encode("utf-8", "backslashreplace").decode(), 0, "the name is not valid UTF-8; left out")
+            )
             return False
         if child.is_symlink():
             self._link(path)
@@ -243,10 +252,6 @@ def _is_owners(folder: str, words: str) -> bool:
 def _submodules(root: Path) -> frozenset[str]:
     data = read_below(root, ".gitmodules", MAX_IGNORE_BYTES) or b""
     return frozenset(m.strip().decode("utf-8", "replace").strip("/") for m in re.findall(rb"(?m)^[ \t]*path[ \t]*=[ \t]*(\S.*)$", data))
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def read_below(root: Path, path: str, limit: int) -> bytes | None:

@@ -18,6 +18,7 @@ from porter.model import Finding, Problem, Rule, Suppression
 from porter.rules import RuleSet
 
 STAGE = "suppress"
+MAX_NOTES = 50  # on the marks of one file
 
 
 class Outcome(NamedTuple):
@@ -39,7 +40,11 @@ def apply(findings: Sequence[Finding], examined: Iterable[Examined], ruleset: Ru
         by_path.see(one)
         if one.ignores:
             marks[one.path] = _Marks(one.ignores, config, named)
-            problems += marks[one.path].notes(one)
+            notes = tuple(marks[one.path].notes(one))
+            problems += notes[:MAX_NOTES]
+            if len(notes) > MAX_NOTES:
+                what = f"{len(notes) - MAX_NOTES:,} more marks that do not count or can go"
+                problems.append(Problem(STAGE, one.path, 0, what, matters=False))
     kept: list[Finding] = []
     hidden: list[Finding] = []
     why: dict[str, Suppression] = {}

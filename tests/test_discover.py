@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from porter import discover as walk
 from porter.config import Config
 from porter.discover import Discovery, discover
 from porter.errors import InputError
@@ -244,3 +245,14 @@ def test_folders_that_share_names_but_not_contents_are_no_copies(tmp_path: Path)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"__global__ void kernel_{number}(float* out) {{ out[threadIdx.x] = threadIdx.x; }} // {folder[-4:]:>40}\n")
     assert all(entry.origin is Origin.OWN for entry in discover(tmp_path, Config()).entries)
+
+
+def test_ignore_patterns_have_a_limit_over_the_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "MAX_PATTERNS", 10)
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".gitignore").write_text("x.cu\n" * 6)
+        (tmp_path / name / "x.cu").write_text("int x;\n")
+    found = discover(tmp_path, Config())
+    assert [entry.path for entry in found.entries] == ["b/x.cu", "c/x.cu"]
+    assert [problem.path for problem in found.problems] == ["b/.gitignore"]

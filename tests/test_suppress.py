@@ -236,3 +236,8 @@ def test_hostile_comments_are_read_in_linear_time(kind: str) -> None:
     assert parse is not None
     marks = read(parse(SourceFile(name, kind, text.encode())))
     assert len(marks) <= 1_000
+
+
+def test_marks_without_number_give_few_notes(scan: Scan) -> None:
+    problems = scan({"a.cu": "int x;  // porter: ignore[no-such-rule]\n" * 3000}).problems
+    assert len(problems) == suppress.MAX_NOTES + 1 and "950 more marks" in problems[-1].what
