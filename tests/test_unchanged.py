@@ -198,7 +198,7 @@ def test_a_clock_that_jumps_during_the_scan_remembers_nothing(tree: Path, monkey
 def test_what_changes_during_the_scan_is_not_remembered(
     tree: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object]
 ) -> None:
-    config = config_of(tree)
+    config = config_of(tree, cache_dir=str(tree.parent / "cache"))  # no other test's report of such a tree is known there
     made = pipeline._made
 
     def then_change(*args: object) -> Report:
