@@ -130,8 +130,8 @@ class Source:
         return placed
 
     def find(self, word: bytes) -> Iterator[int]:
-        """Offsets of a lower-case word in the text, whatever its case."""
-        at = self.lower.find(word)
+        """Offsets of a lower-case word in the text, whatever its case; none of the empty name that a syntax error leaves."""
+        at = self.lower.find(word) if word else -1
         while at >= 0:
             yield at
             at = self.lower.find(word, at + len(word))
