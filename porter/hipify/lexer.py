@@ -67,7 +67,7 @@ _FEW = 64
 
 def words(masked: bytes, wanted: Container[bytes]) -> list[tuple[int, bytes]]:
     """Every place where a wanted name stands as a whole word, in order."""
-    present = [word for word in set(_WORD.findall(masked)) if word in wanted]
+    present = [word for word in _vocabulary(masked) if word in wanted]
     if len(present) > _FEW:
         found = ((match.start(), match.group()) for match in _WORD.finditer(masked))
         return [(at, word) for at, word in found if word in wanted and _starts(masked, at)]
@@ -81,6 +81,11 @@ def words(masked: bytes, wanted: Container[bytes]) -> list[tuple[int, bytes]]:
             at = masked.find(word, end)
     out.sort()
     return out
+
+
+@functools.lru_cache(maxsize=4)  # a file is translated twice: for its findings, and as its build would
+def _vocabulary(masked: bytes) -> frozenset[bytes]:
+    return frozenset(_WORD.findall(masked))
 
 
 def _starts(masked: bytes, at: int) -> bool:
