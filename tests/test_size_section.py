@@ -13,6 +13,7 @@ from porter.cli import main
 from porter.config import Config
 from porter.render import html
 from porter.size import known
+from porter.size import repository as models
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVE = "#!/bin/sh\nvllm serve meta-llama/Llama-3.1-70B-Instruct --max-model-len 32768 --tensor-parallel-size 4\n"
@@ -74,6 +75,7 @@ def test_what_cannot_be_sized_is_refused_before_the_audit(repository: Path, word
         ("nvidia/Llama-3.1-8B-Instruct-NVFP4", "nvfp4", 4.52),
         ("nvidia/Llama-3.1-405B-Instruct-FP4", "nvfp4", 228.3),
         ("RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8-dynamic", "fp8", 70.6),
+        ("somebody/Llama-3.1-8B-Instruct-GPTQ-Int8", "int8", 8.03),
         ("Qwen/Qwen2.5-72B-Instruct-AWQ", "awq", 37.8),
         ("amd/Llama-3.3-70B-Instruct-MXFP4", "mxfp4", 37.5),
     ],
@@ -108,3 +110,14 @@ def test_the_report_does_not_call_a_sum_without_the_reserve_one_with_it(tmp_path
     (tmp_path / "a.py").write_text("print(1)\n")
     text = html.render(pipeline.audit(tmp_path, Config(jobs=0, models=("meta-llama/Llama-3.1-70B-Instruct",))))
     assert "Sum; 10 % of each GPU stays free besides" in text and ">144 GB<" in text
+
+
+def test_a_folder_of_the_repository_goes_before_a_public_name(tmp_path: Path) -> None:
+    """The name of the folder ends like a quantised upload; its own config.json knows better."""
+    own = {"architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 100}
+    folder = tmp_path / "models/Qwen3-8B-FP8"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(own | {"num_key_value_heads": 4, "intermediate_size": 128, "model_type": "llama"}))
+    (tmp_path / "run.sh").write_text("vllm serve models/Qwen3-8B-FP8\n")
+    found = models.look(tmp_path).found
+    assert [one.where for one in found][-1] == "run.sh:1" and found[-1].shape.params < 1e6

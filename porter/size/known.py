@@ -14,9 +14,7 @@ from porter.size.dtypes import dtype_of
 from porter.size.shape import Cache, Shape
 
 # How uploads of quantised versions end; NVIDIA's -FP4 are NVFP4.
-_QUANTISED = re.compile(
-    r"[-_.](NVFP4|MXFP4|FP4|FP8|AWQ|GPTQ|INT8|INT4|W8A8|W4A16)(?:[-_](?:dynamic|block|KV|INT4|INT8|Int4|Int8))?\Z", re.IGNORECASE
-)
+_QUANTISED = re.compile(r"[-_.](NVFP4|MXFP4|FP4|FP8|AWQ|GPTQ|INT8|INT4|W8A8|W4A16)(?:[-_](dynamic|block|KV|INT4|INT8))?\Z", re.IGNORECASE)
 _FORMATS = {"fp4": "nvfp4"}
 
 
@@ -65,7 +63,8 @@ def find(name: str, known: dict[str, Shape]) -> Shape | None:
     whole = next((shape for other, shape in known.items() if other.rsplit("/", 1)[-1] == base), None)
     if whole is None or whole.format.family not in ("bf16", "fp32"):
         return None
-    form = dtype_of(_FORMATS.get(ending[1].lower(), ending[1]))
+    bits = (ending[2] or "").lower()  # GPTQ alone is of four bits; its INT8 is as large as any other
+    form = dtype_of("int8" if bits == "int8" else _FORMATS.get(ending[1].lower(), ending[1]))
     note = f"by its name {whole.name} in {form.name}: counted for every weight, what the upload keeps in {whole.dtype.name} comes on top"
     return msgspec.structs.replace(whole, name=name, dtype=form, stored_bytes=0, notes=(*whole.notes, note))
 

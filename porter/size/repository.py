@@ -72,7 +72,7 @@ def of(base: Path, configs: Iterable[str], commands: Iterable[Served]) -> Look:
     unknown: list[str] = []
     by_name = known.models()
     for served in commands:
-        shape = known.find(served.model, by_name) or _local(served.model, local)
+        shape = by_name.get(served.model.lower()) or _local(served.model, local) or known.find(served.model, by_name)
         if shape is None:
             unknown.append(f"{served.path}:{served.line}: {served.model}")
         else:

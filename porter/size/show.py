@@ -157,7 +157,9 @@ def _below(console: Any, answer: Answer) -> None:
 
 def _for_all(answers: tuple[Answer, ...]) -> list[str]:
     """What is true of every table above, once."""
-    fits = answers[0].fits if answers else ()
+    if not answers:
+        return []
+    fits = answers[0].fits
     lines = ["free GB is before the reserve; a server is taken to hold eight; replicas a server = 8 / GPUs needed"]
     lines += [f"{UNVERIFIED} {fit.gpu.gpu}: {fit.gpu.status}" for fit in fits if not fit.gpu.memory_verified]
     lines += [f"{fit.gpu.gpu} is {fit.gpu.devices} devices to software; TP counts devices" for fit in fits if fit.gpu.devices > 1]
