@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from porter import pipeline, redact
 from porter.config import Config
 from porter.errors import ConfigError
-from porter.model import Report
+from porter.model import Problem, Report
 from porter.render import html, json, markdown
 from porter.render.html_view import _ladder
 from porter.verify import evidence
@@ -60,3 +61,12 @@ def test_without_a_compiler_nothing_is_claimed(plain: Report) -> None:
     nobody.compilers["gfx942"] = "none; libclang with porter's own stub headers"
     with pytest.raises(ConfigError, match="no compiler for gfx942, gfx950"):
         evidence.confirmed(plain, nobody)
+
+
+def test_a_file_that_no_compiler_was_given_is_counted(plain: Report) -> None:
+    """It was left out of both sides: of the files that compile, and of those that there are."""
+    some = verification(("compiles", "links", "links", "links"))
+    large = Problem("verify", "src/stencil.cu", 0, "larger than 8 MiB; not given to a compiler")
+    done = evidence.confirmed(plain, msgspec.structs.replace(some, files=some.files[:3], problems=(large,)))
+    assert "| **CUDA files that compile for AMD** | 3 of 4 |" in markdown.render(done)
+    assert done.estimate.grade_reasons[1] == "1 of 4 CUDA files were not given to a compiler (porter verify says why)"

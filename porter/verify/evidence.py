@@ -25,11 +25,13 @@ def confirmed(report: Report, done: Verification) -> Report:
     files = [file for file in done.files if file.path in cuda]
     rungs = {file.path: _lowest(file, asked) for file in files}
     unjudged = tuple(file.path for file in files if file.missing and RUNGS.index(rungs[file.path]) < COMPILES)
-    evidence = Evidence(asked, rungs, unjudged, len(done.errors), len(done.errors) - done.predicted, done.rocm)
+    unseen = tuple(sorted({problem.path for problem in done.problems} & cuda - rungs.keys()))
+    rungs |= dict.fromkeys(unseen, RUNGS[0])
+    evidence = Evidence(asked, rungs, (*unjudged, *unseen), len(done.errors), len(done.errors) - done.predicted, done.rocm)
     before = report.estimate
     if UNPROVED not in before.grade_reasons:
         return msgspec.structs.replace(report, evidence=evidence)
-    reasons = (*_reasons(evidence), *(reason for reason in before.grade_reasons if reason != UNPROVED))
+    reasons = (*_reasons(evidence, len(unseen)), *(reason for reason in before.grade_reasons if reason != UNPROVED))
     estimate = msgspec.structs.replace(before, grade=letter(reasons), grade_reasons=reasons)
     return msgspec.structs.replace(report, evidence=evidence, estimate=estimate)
 
@@ -39,16 +41,16 @@ def _lowest(file: FileResult, asked: dict[str, str]) -> str:
     return min((file.by_target[target] for target in asked if target in file.by_target), key=RUNGS.index, default=file.rung)
 
 
-def _reasons(evidence: Evidence) -> list[str]:
-    """What compilers leave open."""
+def _reasons(evidence: Evidence, unseen: int) -> list[str]:
+    """What compilers leave open; ``unseen`` files were given to none."""
     low = sum(1 for path, rung in evidence.rungs.items() if RUNGS.index(rung) < COMPILES and path not in evidence.unjudged)
     out = [PROVED]
     if low:
         out.append(f"{low:,} of {len(evidence.rungs):,} CUDA files do not compile yet after the translation")
-    if evidence.unjudged:
-        out.append(
-            f"{len(evidence.unjudged):,} of {len(evidence.rungs):,} CUDA files include headers that this machine lacks: not compiled"
-        )
+    if lacking := len(evidence.unjudged) - unseen:
+        out.append(f"{lacking:,} of {len(evidence.rungs):,} CUDA files include headers that this machine lacks: not compiled")
+    if unseen:
+        out.append(f"{unseen:,} of {len(evidence.rungs):,} CUDA files were not given to a compiler (porter verify says why)")
     if evidence.unpredicted:
         out.append(f"{evidence.unpredicted:,} of {evidence.errors:,} compiler errors were predicted by no finding")
     return out
