@@ -109,9 +109,9 @@ def _training(seen: Traits) -> Note | None:
     if not distributed and not any(fnmatch.fnmatchcase(rule, glob) for rule in seen.rules for glob in TRAINING):
         return None
     return Note(
-        "Interconnect: the repository uses collectives over several GPUs. For training, take the share of a step that waits for them from "
-        "a profile on the NVIDIA system, within a server and across servers: where it is large, NVIDIA hardware stays the better choice "
-        "until all_reduce at your message sizes has been measured on the AMD system.",
+        "Interconnect: the repository uses collectives over several GPUs, or a framework that trains with them. For training, take the "
+        "share of a step that waits for them from a profile on the NVIDIA system, within a server and across servers: where it is "
+        "large, NVIDIA hardware stays the better choice until all_reduce at your message sizes has been measured on the AMD system.",
         side=MEASURE,
     )
 
