@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -72,12 +73,8 @@ def _uses(source: Source, left: Node, right: Node, above: list[Node]) -> Iterato
     key = source.text(left)
     scope = next((one for one in reversed(above) if one.type in SCOPES), None)
     end = scope.end_byte if scope is not None and left.type == "identifier" else len(source.data)
-    seen = 0
-    for offset in source.find(key.lower().encode()):
-        if offset < right.end_byte:
-            continue
-        seen += 1
-        if offset >= end or seen > MAX_USES:
+    for offset in itertools.islice(source.find(key.lower().encode(), right.end_byte), MAX_USES):
+        if offset >= end:
             return
         path = source.path(offset)
         at = next((i for i, one in enumerate(path) if one.type == left.type and one.start_byte == offset and source.text(one) == key), 0)

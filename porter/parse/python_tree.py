@@ -129,9 +129,9 @@ class Source:
         self.offsets[placed] = node.start_byte
         return placed
 
-    def find(self, word: bytes) -> Iterator[int]:
-        """Offsets of a lower-case word in the text, whatever its case; none of the empty name that a syntax error leaves."""
-        at = self.lower.find(word) if word else -1
+    def find(self, word: bytes, start: int = 0) -> Iterator[int]:
+        """Offsets of a lower-case word in the text from a place on, in any case; none of the empty name that a syntax error leaves."""
+        at = self.lower.find(word, start) if word else -1
         while at >= 0:
             yield at
             at = self.lower.find(word, at + len(word))

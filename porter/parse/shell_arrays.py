@@ -7,6 +7,7 @@ import re
 from porter.parse.shell_words import Command, Word
 
 MAX_WORDS = 200  # of one array
+MAX_EXPANDED = 2_000  # words of one command that arrays and variables put in
 _OPENED = re.compile(r"([A-Za-z_]\w*)(\+?)=\Z")
 _ALL = re.compile(r"\$\{([A-Za-z_]\w*)\[[@*]\]\}\Z")
 _PLAIN = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))\Z")
@@ -38,12 +39,17 @@ class Arrays:
     def expand(self, words: list[Word], known: dict[str, str]) -> list[Word]:
         """The words with arrays put in, and at the front a variable that holds a command with arguments; all at the place of use."""
         found: list[Word] = []
+        left = MAX_EXPANDED
         for word in words:
             whole = _ALL.match(word.text)
             texts = self._held.get(whole[1]) if whole is not None else None
             if texts is None and not found and not word.quoted:
                 texts = self._command(word.text, known)
-            found += [Word(text, word.start, word.end) for text in texts] if texts is not None else [word]
+            if texts is None or len(texts) > left:
+                found.append(word)
+            else:
+                found += [Word(text, word.start, word.end) for text in texts]
+                left -= len(texts)
         return found
 
     @staticmethod

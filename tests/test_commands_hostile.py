@@ -1,0 +1,30 @@
+"""Commands in variables that a hostile file sets or puts in again and again."""
+
+from porter.model import Origin, SourceFile
+from porter.parse import python, shell
+from porter.parse.python_tree import Source
+from porter.parse.shell_arrays import MAX_EXPANDED
+
+
+def test_an_array_put_into_one_command_again_and_again_is_bounded() -> None:
+    text = "A=(" + " ".join(f"-Xx{i}" for i in range(200)) + ")\nnvcc " + '"${A[@]}" ' * 1000 + "\n"
+    facts = shell.parse(SourceFile("b.sh", "shell", text.encode(), Origin.OWN)).facts
+    flags = [fact for fact in facts if fact.kind == "compile_flag"]
+    assert 200 <= len(flags) <= MAX_EXPANDED
+
+
+def test_a_variable_set_a_thousand_times_is_looked_for_behind_each_assignment(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    seen = 0
+    find = Source.find
+
+    def counted(self: Source, word: bytes, start: int = 0):  # type: ignore[no-untyped-def]
+        nonlocal seen
+        for at in find(self, word, start):
+            seen += word == b"cmd_"
+            yield at
+
+    monkeypatch.setattr(Source, "find", counted)
+    data = b"import subprocess\n" + b'cmd_ = ["nvcc"]\n' * 1000 + b"subprocess.run(cmd_)\n"
+    facts = python.parse(SourceFile("a.py", "python", data, Origin.OWN)).facts
+    assert any(fact.name == "nvcc" and fact.span.line == 1001 for fact in facts if fact.kind == "command")
+    assert seen < 5000
