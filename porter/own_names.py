@@ -62,7 +62,7 @@ def with_headers(names: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
 def _projects(text: str) -> Iterator[str]:
     for command in commands(text)[0]:
         name = command.arguments[0].text.lower() if command.name == "project" and command.arguments else ""
-        if WORD.match(name):
+        if WORD.match(name) and name != "cuda":  # a folder for the CUDA back end, not the toolkit itself
             yield PROJECT + name
 
 

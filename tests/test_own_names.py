@@ -153,3 +153,9 @@ def test_a_header_of_the_repository_itself_is_no_dependency(tmp_path: Path, own:
     (tmp_path / "use.cpp").write_text("#include <cuda_runtime.h>\n#include <faiss/gpu/GpuIndex.h>\nGpuIndex* make();\n")
     report = pipeline.audit(tmp_path, Config(jobs=0))
     assert (("faiss-gpu", "use.cpp") in {(one.rule, one.path) for one in report.findings}) is found
+
+
+def test_a_cmake_project_called_cuda_is_not_the_toolkit(tmp_path: Path) -> None:
+    (tmp_path / "cuda").mkdir()
+    (tmp_path / "cuda" / "CMakeLists.txt").write_text("project(CUDA LANGUAGES CXX)\nfind_package(CUDA)\n")
+    assert own_names.of(tmp_path, "cuda/CMakeLists.txt") == frozenset()
