@@ -8,6 +8,7 @@ import json
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,6 +99,14 @@ def test_no_cell_is_a_formula(evil):
     rows = list(stdlib_csv.reader(io.StringIO(csv.render(make_report(findings=(finding(rule, evil, 1, evil, evil),))))))
     assert [row for row in rows for value in row if value.startswith(("=", "+", "-", "@"))] == []
     assert "'" + evil in rows[1]
+
+
+def test_csv_shows_no_escape_of_a_saved_report_in_any_column():
+    """Found by fuzzing: categories and fingerprints come from a stranger's file too."""
+    evil = "=\x1b[31m\u202ex"
+    made = msgspec.structs.replace(make_report().findings[0], category=evil, fingerprint=evil, targets=(evil,), state=evil)
+    rows = list(stdlib_csv.DictReader(io.StringIO(csv.render(make_report(findings=(made,))))))
+    assert [rows[0][name] for name in ("category", "fingerprint", "targets", "state")] == ["'=\u241b[31m\\u202ex"] * 4
 
 
 def test_csv_has_one_row_a_finding_and_insight():

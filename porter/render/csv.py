@@ -36,13 +36,14 @@ def _row(report: Report, kind: str, finding: Finding) -> list[str | int | float]
     why = report.suppressions.get(finding.fingerprint) if kind == "suppressed" else None
     state = finding.state if kind in ("finding", "insight") else kind
     name, status = (finding.replacement.name, finding.replacement.status) if finding.replacement else ("", "")
-    return [
-        kind, finding.rule, cell(rule.title if rule else finding.rule), finding.category, str(finding.severity), str(finding.confidence),
-        str(finding.action), cell(finding.path), finding.line, cell(finding.message), cell(name), status,
+    row: list[str | int | float] = [
+        kind, finding.rule, rule.title if rule else finding.rule, finding.category, str(finding.severity), str(finding.confidence),
+        str(finding.action), finding.path, finding.line, finding.message, name, status,
         " ".join(finding.targets), round(hours.best, 3), round(hours.likely, 3),
-        round(hours.worst, 3), cell(finding.group), state, finding.fingerprint, cell(finding.snippet.split("\n", 1)[0].strip()),
-        cell(why.reason) if why else "",
+        round(hours.worst, 3), finding.group, state, finding.fingerprint, finding.snippet.split("\n", 1)[0].strip(),
+        why.reason if why else "",
     ]  # fmt: skip
+    return [cell(value) if isinstance(value, str) else value for value in row]  # a saved report may hold anything anywhere
 
 
 def cell(value: str) -> str:
