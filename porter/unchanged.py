@@ -11,8 +11,8 @@ A cache must not be fooled by changed content, so stamps count only where they c
   nothing is remembered. A clock set back later gives new stamps that are equal to old ones only by a chance of one to some millions.
 - Stamps count only within one boot of the kernel: after a crash, data may be newer than the inode, and disks and images move.
 - Stamps count only on file systems of Linux that keep their own inodes (TRUSTED). Network and FUSE file systems take stamps from
-  elsewhere, tmpfs none for memory maps. Stamps of whole seconds come from coarse file systems and from images built to
-  be reproducible, where a new content may have the old stamp.
+  elsewhere, tmpfs none for memory maps, and an overlay those of layers that may be any of these. Stamps of whole seconds come from
+  coarse file systems and from images built to be reproducible, where a new content may have the old stamp.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from porter.model import Report
 QUIET_SECONDS = 60.0  # more than the kernel's 30 s, and the 5 s between two looks, after which written pages get a new stamp
 CLOCK_SECONDS = 1.0  # by which the clocks may differ
 MAX_NAMES = 200_000  # of a tree that is remembered
-TRUSTED = frozenset({"ext4", "xfs", "btrfs", "f2fs", "overlay"})
+TRUSTED = frozenset({"ext4", "xfs", "btrfs", "f2fs"})
 MOUNTS = Path("/proc/self/mountinfo")
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 SECOND = 1_000_000_000  # nanoseconds
@@ -79,7 +79,7 @@ class Watch:
         rules = remembered.key_of_rules(self.config)
         if not rules:
             return b""
-        who = (os.geteuid(), sorted(os.getgroups()), BOOT.read_bytes())
+        who = (os.geteuid(), sorted(os.getgroups()), BOOT.read_bytes(), _device(self.base))
         settings = remembered.given(self.config)
         content = cache_keys.content(Path(self.config.hipify_perl).read_bytes()) if self.config.hipify_perl else b""
         return cache_keys.of_parts("tree", rules, settings, content, os.fsencode(self.base), command, who)
@@ -114,6 +114,10 @@ class Watch:
                     store.put([(self.key, msgspec.msgpack.encode(Known(seen.look, report)))])
 
 
+def _device(base: Path) -> int:
+    return base.stat().st_dev
+
+
 def is_trusted(base: Path) -> bool:
     """Whether a folder, and all below it, lies on one file system whose stamps count."""
     if not sys.platform.startswith("linux"):
@@ -126,7 +130,7 @@ def is_trusted(base: Path) -> bool:
     kind, longest = "", -1
     for words in lines:
         place = _ESCAPE.sub(lambda match: chr(int(match[1], 8)), words[4]).rstrip("/")
-        if place.startswith(f"{base}/"):
+        if place.startswith(f"{base}/".replace("//", "/")):
             return False  # another file system begins below
         if (str(base) == place or f"{base}/".startswith(place + "/")) and len(place) >= longest:
             kind, longest = words[words.index("-") + 1], len(place)  # a later mount hides an earlier one at its place

@@ -161,7 +161,7 @@ def test_another_boot_or_the_same_place_on_another_disk_is_not_known(tree: Path,
     with monkeypatch.context() as patched:
         patched.setattr(unchanged, "BOOT", tmp_path / "boot")
         assert known(tree, config) is None
-    monkeypatch.setattr(unchanged, "is_trusted", lambda _: False)
+    monkeypatch.setattr(unchanged, "_device", lambda _: tree.stat().st_dev + 1)
     assert known(tree, config) is None
 
 
@@ -235,6 +235,7 @@ MOUNTED = """1 0 8:1 / / rw - ext4 /dev/sda1 rw
 5 2 0:52 / /data/code/far rw - fuse.sshfs far rw
 6 1 0:53 / /work rw - ext4 /dev/sdc rw
 7 6 0:54 / /work rw - tmpfs tmpfs rw
+8 1 0:55 / /var/layers rw - overlay overlay rw,lowerdir=/net,upperdir=/tmp/u,workdir=/tmp/w
 """
 
 
@@ -243,6 +244,7 @@ MOUNTED = """1 0 8:1 / / rw - ext4 /dev/sda1 rw
     [
         ("/home/a", True), ("/data/x", True), ("/database", True), ("/net disk/x", False), ("/tmp/x", False), ("/data/code", False),
         ("/data/codes", True), ("/data/code/far/x", False), ("/work/x", False), ("/work", False),
+        ("/", False), ("/var/layers/x", False),
     ],
 )  # fmt: skip
 def test_the_file_system_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, good: bool) -> None:
