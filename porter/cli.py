@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from porter import __version__
+from porter import __version__, interrupts
 from porter.errors import PorterError
 from porter.limits import GC_THRESHOLDS
 
@@ -89,7 +89,8 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         gc.set_threshold(*GC_THRESHOLDS)
         try:
-            return super().invoke(ctx)
+            with interrupts.kept():
+                return super().invoke(ctx)
         except PorterError as error:
             _fail(str(error), error.hint)
         except KeyboardInterrupt:

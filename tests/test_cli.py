@@ -167,8 +167,9 @@ def test_output_into_a_missing_folder_and_over_a_folder(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_with_one_line_and_no_report(tmp_path: Path) -> None:
-    for i in range(300):
-        shutil.copy(REPOS / "hpc-cmake/src/reduce.cu", tmp_path / f"k{i}.cu")
+    code = (REPOS / "hpc-cmake/src/reduce.cu").read_text()
+    for i in range(300):  # each is another, since copies of one file are not examined
+        (tmp_path / f"k{i}.cu").write_text(f"{code}__global__ void own_{i}() {{}}\n")
     target = tmp_path / "report.html"
     process = subprocess.Popen(
         [*PORTER, "scan", str(tmp_path), "--jobs", "2", "--output", str(target)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -177,7 +178,7 @@ def test_ctrl_c_ends_with_one_line_and_no_report(tmp_path: Path) -> None:
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     deadline = time.monotonic() + 20
     while not children.read_text().split() and time.monotonic() < deadline:  # the workers run
-        time.sleep(0.05)
+        time.sleep(0.005)
     os.killpg(process.pid, signal.SIGINT)
     _, words = process.communicate(timeout=20)
     assert process.returncode == 130
