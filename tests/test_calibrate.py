@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kernels import MASK
 
 from porter import pipeline, rules
 from porter.calibrate import backtest, corpus, fit, quantile_lines, statistics, written
@@ -20,16 +21,6 @@ from porter.config import Config
 from porter.errors import InputError
 from porter.estimate import features, hand_lines
 from porter.model import Quantiles
-
-MASK = """
-__global__ void sum(float* out, const float* in) {
-  float v = in[threadIdx.x];
-  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffff, v, o);
-  unsigned votes = __ballot_sync(0xffffffff, v > 0);
-  if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = v + __popc(votes);
-}
-int main() { float *a, *b; cudaMalloc(&a, 64); cudaMalloc(&b, 64); sum<<<1, 64>>>(a, b); return cudaDeviceSynchronize(); }
-"""
 
 
 def test_ranks_coverage_and_width_by_hand() -> None:

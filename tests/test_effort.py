@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kernels import MASK
 
 from porter import pipeline, rules
 from porter.cli import main
@@ -24,15 +25,6 @@ OWN = [
     Examined(f"{name}.cu", "cuda", Origin.OWN, 900, hipify=HipifyCount(4, 0, {"cudaMalloc": 4}), kernels=(Kernel("k", f"{name}.cu", 1, 9),))
     for name in "abc"
 ]
-MASK = """
-__global__ void sum(float* out, const float* in) {
-  float v = in[threadIdx.x];
-  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffff, v, o);
-  unsigned votes = __ballot_sync(0xffffffff, v > 0);
-  if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = v + __popc(votes);
-}
-int main() { float *a, *b; cudaMalloc(&a, 64); cudaMalloc(&b, 64); sum<<<1, 64>>>(a, b); return cudaDeviceSynchronize(); }
-"""
 GUARDED = MASK.replace("__global__", "#ifndef __HIP_PLATFORM_AMD__\n__global__", 1).replace("\nint main", "\n#endif\nint main", 1)
 
 
