@@ -46,7 +46,7 @@ def of(root: Path, path: str) -> frozenset[str]:
     """
     data = read_below(root, path, MAX_BYTES) or b""
     with contextlib.suppress(limits.TooLong), limits.within(limits.seconds_for(len(data))):
-        return frozenset(_projects(data.decode("utf-8", "replace")) if path.endswith("CMakeLists.txt") else _names(path, data))
+        return frozenset(_projects(path, data.decode("utf-8", "replace")) if path.endswith("CMakeLists.txt") else _names(path, data))
     return frozenset()
 
 
@@ -59,10 +59,11 @@ def with_headers(names: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in names if not name.startswith(PROJECT) or name in there)
 
 
-def _projects(text: str) -> Iterator[str]:
+def _projects(path: str, text: str) -> Iterator[str]:
+    not_own = ("cuda", path.rpartition("/")[0].lower())  # a folder for the CUDA back end or with kernels for a library is neither of them
     for command in commands(text)[0]:
         name = command.arguments[0].text.lower() if command.name == "project" and command.arguments else ""
-        if WORD.match(name) and name != "cuda":  # a folder for the CUDA back end, not the toolkit itself
+        if WORD.match(name) and name not in not_own:
             yield PROJECT + name
 
 

@@ -73,6 +73,11 @@ def test_arrays_and_variables_of_a_shell_are_commands_where_they_run() -> None:
     assert {(fact.name, fact.span.line) for fact in facts if fact.kind == "requirement"} == {("torch", 8), ("cupy-cuda12x", 8)}
 
 
+def test_an_array_without_its_parenthesis_ends_at_the_end_of_the_statement() -> None:
+    facts = shell.parse(SourceFile("a.sh", "shell", b"A=(x y; nvcc a.cu\nnvcc -O3 b.cu\n")).facts
+    assert [item for item in named(facts, "command") if item[0] == "nvcc"] == [("nvcc", 1), ("nvcc", 2)]
+
+
 @pytest.mark.parametrize(
     "text", [b'tools=(nvidia-smi nsys)\necho "${tools[@]}"\n', b"A=(nsys\n", b"A=()\n${A[@]} x\n", b'B="nsys `date`"\n$B\n']
 )

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from porter.model import Live
+from porter.parse import cuda_expr
 from porter.parse.cuda_build import AMD, NVIDIA, Pass, ambient, words_of
 from porter.parse.cuda_expr import NONZERO, UNKNOWN, Value, evaluate
 from porter.parse.cuda_lex import directives, mask
@@ -185,3 +186,9 @@ def test_ambient_values() -> None:
 )  # fmt: skip
 def test_expressions(text: str, value: Value) -> None:
     assert evaluate(text, lambda name: 32 if name == "A" else UNKNOWN) == value
+
+
+def test_tokens_of_a_long_expression_are_not_kept() -> None:
+    before = cuda_expr._tokens.cache_info().misses
+    assert evaluate(" + ".join(["1"] * 1000), lambda _: UNKNOWN) == 1000
+    assert cuda_expr._tokens.cache_info().misses == before

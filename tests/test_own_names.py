@@ -155,6 +155,15 @@ def test_a_header_of_the_repository_itself_is_no_dependency(tmp_path: Path, own:
     assert (("faiss-gpu", "use.cpp") in {(one.rule, one.path) for one in report.findings}) is found
 
 
+def test_kernels_for_a_library_in_a_folder_with_its_name_are_not_the_library(tmp_path: Path) -> None:
+    (tmp_path / "cutlass").mkdir()
+    (tmp_path / "CMakeLists.txt").write_text("project(Fast LANGUAGES CXX CUDA)\nadd_subdirectory(cutlass)\n")
+    (tmp_path / "cutlass" / "CMakeLists.txt").write_text("project(CUTLASS LANGUAGES CUDA)\nadd_library(gemm gemm.cu)\n")
+    (tmp_path / "cutlass" / "gemm.cu").write_text("#include <cutlass/gemm/device/gemm.h>\nusing G = cutlass::gemm::device::Gemm<float>;\n")
+    report = pipeline.audit(tmp_path, Config(jobs=0))
+    assert ("cutlass", "cutlass/gemm.cu") in {(one.rule, one.path) for one in report.findings}
+
+
 def test_a_cmake_project_called_cuda_is_not_the_toolkit(tmp_path: Path) -> None:
     (tmp_path / "cuda").mkdir()
     (tmp_path / "cuda" / "CMakeLists.txt").write_text("project(CUDA LANGUAGES CXX)\nfind_package(CUDA)\n")

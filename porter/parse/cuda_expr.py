@@ -23,6 +23,7 @@ Defined = Callable[[str], Value]
 
 MAX_DEPTH = 48
 MAX_TOKENS = 4000
+MAX_KEPT = 400  # characters of an expression whose tokens are kept: thousands of long ones would be most of a gigabyte
 _LIMIT = 1 << 64
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F']+|0[bB][01']+|\d[\d']*)(?P<suffix>[uUlLzZ]*)(?![\w.])"
@@ -94,7 +95,7 @@ class _Reader:
     """Precedence climbing over tokens; depth and length are limited, so hostile text ends in UNKNOWN."""
 
     def __init__(self, text: str, lookup: Lookup, defined: Defined | None) -> None:
-        self.tokens = _tokens(text)
+        self.tokens = _tokens(text) if len(text) <= MAX_KEPT else _tokens.__wrapped__(text)
         self.at = 0
         self.lookup = lookup
         self.defined = defined

@@ -11,6 +11,7 @@ MAX_EXPANDED = 2_000  # words of one command that arrays and variables put in
 _OPENED = re.compile(r"([A-Za-z_]\w*)(\+?)=\Z")
 _ALL = re.compile(r"\$\{([A-Za-z_]\w*)\[[@*]\]\}\Z")
 _PLAIN = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))\Z")
+_ENDS = frozenset((")", ";", ";;", "&", "&&", "||"))  # all but the first show that the parenthesis was forgotten
 _COMPUTED = re.compile(r"[$`;|&<>()\"']")
 
 
@@ -27,7 +28,7 @@ class Arrays:
         if self._open:
             held = self._held[self._open]
             held += [word.text for word in command.words[: MAX_WORDS - len(held)]]
-            if command.stop == ")":
+            if command.stop in _ENDS:
                 self._open = ""
             return True
         opened = _OPENED.match(command.words[-1].text) if command.words and command.stop == "(" else None
