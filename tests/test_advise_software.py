@@ -34,6 +34,13 @@ def test_an_image_of_another_rocm_is_never_passed_off_as_the_one_asked_for() -> 
     assert none.commands[0].startswith('IMAGE="<a tag for ROCm 6.4 from https://') and "no such image for ROCm 6.4 or older" in none.why
 
 
+@pytest.mark.parametrize("rocm", ["6.2", "6.4", "7.3"])
+def test_an_index_of_one_release_is_not_asked_for_another(rocm: str) -> None:
+    """whl/rocm6.3 was to be listed for what it has of ROCm 6.4: it holds one release."""
+    made = software.wheels(_book().wheels, ("gfx942",), rocm)
+    assert not made.commands and f"look up the index for ROCm {rocm} at https://pytorch.org/" in made.sentence
+
+
 @pytest.mark.parametrize("rocm", list(api.rocm_versions()))
 def test_every_release_gets_an_image_and_wheels_that_are_not_newer(rocm: str) -> None:
     book = _book()

@@ -78,11 +78,11 @@ def wheels(known: Sequence[Wheels], targets: Sequence[str], rocm: str) -> Softwa
     source = Source(some.url, some.says, some.checked)
     if best is not None and same_release(best.rocm, rocm):
         return Software((), "", source, fields)
-    kind = "oldest" if best is None else "newest"
-    sentence = (
-        f"The {kind} wheel known to porter ({some.checked}) is of ROCm {some.rocm}: "
-        f"list what the index has for ROCm {rocm} first, and take that version"
-    )
+    newest = f"The {'oldest' if best is None else 'newest'} wheel known to porter ({some.checked}) is of ROCm {some.rocm}"
+    if some.index.endswith(f"rocm{some.rocm}"):
+        sentence = f"{newest}, in an index of that release alone: look up the index for ROCm {rocm} at {some.url} and put it in its place"
+        return Software((), sentence, source, fields)
+    sentence = f"{newest}: list what the index has for ROCm {rocm} first, and take that version"
     return Software((f"python -m pip index versions torch --index-url {some.index}",), sentence, source, fields)
 
 
