@@ -45,6 +45,14 @@ def test_each_condition_is_said_where_it_holds(
     assert sided(scanned(tmp_path, models, **files)) == {word: side}
 
 
+def test_a_library_with_a_build_for_rocm_is_no_reason_to_stay(tmp_path: Path) -> None:
+    """From sixteen hours on it was named as one, though its other build takes the place of this one."""
+    uses = "import pyflamegpu\nmodel = pyflamegpu.ModelDescription('x')\n" + "model.step(1)\n" * 200
+    report = scanned(tmp_path, **{f"sim{i}_DOT_py": uses for i in range(30)})
+    assert sum(one.effort_hours.likely for one in report.findings if one.rule == "flamegpu") >= 16
+    assert "Components" not in sided(report)
+
+
 def test_a_report_says_what_was_not_found_and_every_format_carries_it(tmp_path: Path) -> None:
     report = pipeline.audit(REPOS / "pure-torch", Config(jobs=0))
     assert [note.side for note in report.nvidia] == [""] and "small models are not judged" in report.nvidia[0].text

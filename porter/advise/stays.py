@@ -6,6 +6,7 @@ import fnmatch
 from collections.abc import Iterable
 
 from porter.advise.traits import DAYS, STANDS_ON, Traits, traits
+from porter.estimate.project import SAME
 from porter.estimate.simulate import two_digits
 from porter.estimate.words import duration
 from porter.model import Action, Note, Report, Severity
@@ -47,6 +48,8 @@ def _components(report: Report) -> Note | None:
     for finding in report.findings:
         library = finding.category in STANDS_ON
         if finding.severity < Severity.MAJOR or not (library or finding.action is Action.REDESIGN):
+            continue
+        if finding.replacement is not None and finding.replacement.status in SAME:  # a build for ROCm is no reason to stay
             continue
         hours[finding.rule] = hours.get(finding.rule, 0.0) + finding.effort_hours.likely
         if library and finding.action is Action.REDESIGN:
