@@ -73,6 +73,8 @@ def scan(path: str, formats: tuple[str, ...], outputs: tuple[str, ...], fail_on:
     for _, file in wanted:
         if file != "-":
             check_output(Path(file))
+    if options["verify"]:
+        _need_compiler(config)
     progress, stop = cli_report.progress(delivery.quiet)
     try:
         report = _audited(Path(path), config, options["baseline"], progress)
@@ -109,6 +111,14 @@ def _audited(root: Path, config: Config, baseline: str, progress: Callable[[str,
         return against(report, source, config, lambda where, how: pipeline.audit(where, how, progress))
     finally:
         source.close()
+
+
+def _need_compiler(config: Config) -> None:
+    """Refuses --verify before the scan where no compiler is found; whether one can compile for a target is seen later."""
+    from porter.verify import compilers, evidence
+
+    if not compilers.find_all("", os.environ):
+        raise evidence.no_compiler(config.targets)
 
 
 def _verified(report: Any, root: Path, config: Config) -> Any:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from porter import pipeline, redact
+from porter.cli import main
 from porter.config import Config
 from porter.errors import ConfigError
 from porter.model import Problem, Report
@@ -54,6 +56,8 @@ def test_what_does_not_compile_and_what_could_not_be_compiled_are_told_apart(pla
     assert "1 of 4 CUDA files do not compile yet" in text and "1 of 4 CUDA files include headers that this machine lacks" in text
     assert "1 of 1 compiler errors were predicted by no finding" in text and done.estimate.grade > plain.estimate.grade
     assert done.evidence is not None and list(done.evidence.compilers) == ["gfx942"]  # nobody asked about gfx950
+    assert "Compilers were asked about gfx942.</p>" in html.render(done) and "Compilers were asked" not in html.render(plain)
+    assert "| **Compilers asked** | gfx942: clang 19, HIP 7.1 headers |" in markdown.render(done)
 
 
 def test_without_a_compiler_nothing_is_claimed(plain: Report) -> None:
@@ -61,6 +65,14 @@ def test_without_a_compiler_nothing_is_claimed(plain: Report) -> None:
     nobody.compilers["gfx942"] = "none; libclang with porter's own stub headers"
     with pytest.raises(ConfigError, match="no compiler for gfx942, gfx950"):
         evidence.confirmed(plain, nobody)
+
+
+def test_a_machine_without_a_compiler_is_refused_before_the_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal came after the scan, of minutes in a large tree."""
+    monkeypatch.setattr("porter.verify.compilers.find_all", lambda *_: [])
+    monkeypatch.setattr("porter.pipeline.audit", lambda *_, **__: pytest.fail("scanned first"))
+    done = CliRunner().invoke(main, ["scan", str(HPC), "--verify", "--no-cache"])
+    assert done.exit_code == 2 and "--verify: no compiler for gfx942, gfx950 on this machine" in done.output
 
 
 def test_a_file_that_no_compiler_was_given_is_counted(plain: Report) -> None:

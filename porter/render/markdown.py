@@ -53,6 +53,7 @@ def _head(report: Report) -> list[str]:
     if (proof := report.evidence) is not None:
         compiled = sum(1 for path in proof.rungs if summary.reaches(report, path, "compiles"))
         rows.append(("CUDA files that compile for AMD", f"{numbers.count(compiled)} of {numbers.count(len(proof.rungs))}"))
+        rows.append(("Compilers asked", "; ".join(f"{target}: {text(words)}" for target, words in proof.compilers.items())))
     rows += [("Findings", numbers.count(len(report.findings))), ("Blockers", numbers.count(summary.blockers(report)))]
     if (base := report.baseline) is not None:
         counts = f"{numbers.count(base.new)} new, {numbers.count(base.fixed)} fixed, {numbers.count(base.unchanged)} unchanged"

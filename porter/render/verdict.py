@@ -71,7 +71,7 @@ def _mainly(report: Report, words: Tongue) -> str:
     if stops:
         titles = ", ".join(one_line(g.rule.title, 70) for g in stops[:2])
         if len(stops) > 2:
-            titles = words.plural("{titles} and {n} more blocker", "{titles} and {n} more blockers", len(stops) - 2, titles=titles)
+            titles = words.plural("{titles} and {n} more kind", "{titles} and {n} more kinds", len(stops) - 2, titles=titles)
         one, many = "with {n} blocking place: {titles}", "with {n} blocking places: {titles}"
         return words.plural(one, many, summary.blockers(report), titles=titles)
     rows = [row.name for row in summary.by_category(report) if row.hours.likely > 0][:2]

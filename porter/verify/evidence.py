@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from porter.errors import ConfigError
@@ -20,7 +22,7 @@ def confirmed(report: Report, done: Verification) -> Report:
     """
     asked = {target: words for target, words in done.compilers.items() if not words.startswith("none")}
     if not asked:
-        raise ConfigError(f"--verify: no compiler for {', '.join(done.targets)} on this machine", "porter doctor says how to get one")
+        raise no_compiler(done.targets)
     cuda = {record.path for record in report.files if record.kind == "cuda"}
     files = [file for file in done.files if file.path in cuda]
     rungs = {file.path: _lowest(file, asked) for file in files}
@@ -34,6 +36,11 @@ def confirmed(report: Report, done: Verification) -> Report:
     reasons = (*_reasons(evidence, len(unseen)), *(reason for reason in before.grade_reasons if reason != UNPROVED))
     estimate = msgspec.structs.replace(before, grade=letter(reasons), grade_reasons=reasons)
     return msgspec.structs.replace(report, evidence=evidence, estimate=estimate)
+
+
+def no_compiler(targets: Sequence[str]) -> ConfigError:
+    """What --verify says on a machine without a compiler."""
+    return ConfigError(f"--verify: no compiler for {', '.join(targets)} on this machine", "porter doctor says how to get one")
 
 
 def _lowest(file: FileResult, asked: dict[str, str]) -> str:
