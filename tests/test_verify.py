@@ -232,6 +232,20 @@ def test_one_file_is_compiled_among_its_neighbours(tmp_path: Path) -> None:
     assert set(sources.gather(root, "7.0", only="a.cu").after) == {"a.cu", "b.h"} and not sources.gather(root, "7.0", only="d.cu").after
 
 
+def test_a_folder_that_cannot_be_read_is_named_as_all_else_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name began at the root of the machine."""
+    (tmp_path / "sub").mkdir()
+    scan = os.scandir
+
+    def refused(folder: str) -> object:
+        if str(folder).endswith("sub"):
+            raise PermissionError(13, "Permission denied", str(folder))
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert [problem.path for problem in sources.gather(tmp_path, "").problems] == ["sub"]
+
+
 def test_wrong_paths_are_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         project.verify(tmp_path / "none", Config(), {})

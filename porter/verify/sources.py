@@ -108,7 +108,8 @@ def _paths(root: Path, problems: list[Problem]) -> list[str]:
     out: list[str] = []
 
     def unread(error: OSError) -> None:
-        problems.append(Problem("verify", str(error.filename), 0, f"folder cannot be read: {error.strerror}"))
+        folder = Path(error.filename).relative_to(root).as_posix()
+        problems.append(Problem("verify", folder, 0, f"folder cannot be read: {error.strerror}"))
 
     for folder, below, names in os.walk(root, onerror=unread, followlinks=False):
         here = Path(folder)
