@@ -45,6 +45,8 @@ def test_hostile_prose_is_escaped_outside_code():
         ("/approve", "&#47;approve"),
         ("- item", "&#45; item"),
         ("1. item", "&#49;. item"),
+        ("1.", "&#49;."),
+        ("10.2 is no list", "10.2 is no list"),
         ("# head", "&#35; head"),
         ("a_b*c*", "a\\_b\\*c\\*"),
         ("two\nlines", "two \u23ce lines"),

@@ -9,7 +9,7 @@ from porter.render.neutral import one_line
 
 CELL = 240
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&|$~@]|[#!%^](?=[\w\"'])|:(?=//)|(?<=www)\.|(?<=\bGH)-(?=\d)")
-_LEADING = re.compile(r"^(?:[-+=#>/]|\d+(?=[.)]))")
+_LEADING = re.compile(r"^(?:[-+=#>/]|\d+(?=[.)](?:\s|$)))")
 _ADDRESS = re.compile(r"(https://[A-Za-z0-9][\w./%?=&+~-]*[\w/=])")
 _REFERS = re.compile(r"[@#!$%&~^:.-]")  # what makes a mention, a reference or a link on GitHub or GitLab, before a word
 _APART = "&#8203;"  # the services look for them after entities are read, so only a character between keeps them from it
