@@ -1,5 +1,11 @@
 """Commands in variables that a hostile file sets or puts in again and again."""
 
+from pathlib import Path
+
+import pytest
+
+from porter import pipeline
+from porter.config import Config
 from porter.model import Origin, SourceFile
 from porter.parse import python, shell
 from porter.parse.python_tree import Source
@@ -28,3 +34,10 @@ def test_a_variable_set_a_thousand_times_is_looked_for_behind_each_assignment(mo
     facts = python.parse(SourceFile("a.py", "python", data, Origin.OWN)).facts
     assert any(fact.name == "nvcc" and fact.span.line == 1001 for fact in facts if fact.kind == "command")
     assert seen < 5000
+
+
+@pytest.mark.parametrize("words", ['" ", "nvcc"', '"/opt/cuda/"', '"sudo", "", "nvcc"'])
+def test_a_command_without_a_name_does_not_cost_its_file(tmp_path: Path, words: str) -> None:
+    (tmp_path / "a.py").write_text(f"import cupy, subprocess\nsubprocess.run([{words}])\n")
+    report = pipeline.audit(tmp_path, Config(jobs=0))
+    assert ("cupy-cuda", "a.py") in {(one.rule, one.path) for one in report.findings} and not report.problems

@@ -87,6 +87,8 @@ def command_facts(words: list[str], node: Node, emit: Emit, probe: bool = False)
     if not words or words[0] == "…" or words[0].startswith("-"):
         return
     head = words[0].rsplit("/", 1)[-1]
+    if not head.strip():
+        return
     rest = words[1:]
     name = head
     if head in WITH_SUBCOMMAND and rest and rest[0][:1].isalpha():
