@@ -34,6 +34,13 @@ def test_an_image_of_another_rocm_is_never_passed_off_as_the_one_asked_for() -> 
     assert none.commands[0].startswith('IMAGE="<a tag for ROCm 6.4 from https://') and "no such image for ROCm 6.4 or older" in none.why
 
 
+def test_wheels_settle_what_is_about_wheels() -> None:
+    """Installing torch was said to settle arguments of a server and variables of NCCL."""
+    served, torch = steps("vllm-service", "10.1")["wheels"], steps("torch-training", "10.1")["wheels"]
+    assert served.rules == () and "torch" in torch.rules
+    assert all("wheel" in rule or "torch" in rule or rule in ("cuda-local-version", "pytorch-cuda-index") for rule in torch.rules)
+
+
 @pytest.mark.parametrize("rocm", ["6.2", "6.4", "7.3"])
 def test_an_index_of_one_release_is_not_asked_for_another(rocm: str) -> None:
     """whl/rocm6.3 was to be listed for what it has of ROCm 6.4: it holds one release."""
