@@ -233,8 +233,8 @@ MOUNTED = """1 0 8:1 / / rw - ext4 /dev/sda1 rw
 3 1 0:50 / /net\\040disk rw - nfs4 server:/ rw
 4 1 0:51 / /tmp rw - tmpfs tmpfs rw
 5 2 0:52 / /data/code/far rw - fuse.sshfs far rw
-6 1 0:53 / /work rw - ext4 /dev/sdc rw
-7 6 0:54 / /work rw - tmpfs tmpfs rw
+6 1 0:53 / /srv rw - ext4 /dev/sdc rw
+7 6 0:54 / /srv rw - tmpfs tmpfs rw
 8 1 0:55 / /var/layers rw - overlay overlay rw,lowerdir=/net,upperdir=/tmp/u,workdir=/tmp/w
 """
 
@@ -243,7 +243,7 @@ MOUNTED = """1 0 8:1 / / rw - ext4 /dev/sda1 rw
     ("place", "good"),
     [
         ("/home/a", True), ("/data/x", True), ("/database", True), ("/net disk/x", False), ("/tmp/x", False), ("/data/code", False),
-        ("/data/codes", True), ("/data/code/far/x", False), ("/work/x", False), ("/work", False),
+        ("/data/codes", True), ("/data/code/far/x", False), ("/srv/x", False), ("/srv", False),
         ("/", False), ("/var/layers/x", False),
     ],
 )  # fmt: skip
