@@ -22,7 +22,7 @@ def _module() -> object:
 MODULE = _module()
 
 
-@pytest.mark.parametrize("name", [*MODULE.NAMES, "hipify", "expression", "requirement", *MODULE.fuzz_targets.EXTRA])  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", MODULE.TARGETS)  # type: ignore[attr-defined]
 def test_no_target_raises(name: str) -> None:
     run = MODULE.target(name)  # type: ignore[attr-defined]
     for data in (*SEEDS, *(path.read_bytes() for path in sorted((FUZZ / "crashes").glob(f"{name}-*")))):

@@ -21,9 +21,7 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE)]
 
 import fuzz_parsers  # noqa: E402
 import fuzz_seeds  # noqa: E402
-import fuzz_targets  # noqa: E402
 
-TARGETS = (*fuzz_parsers.NAMES, "hipify", "expression", "requirement", *fuzz_targets.EXTRA)
 STATUS = re.compile(r"#(\d+)\t\w+ +cov: (\d+) ft: (\d+)")
 MOST_CRASHES = 12  # of one target in one campaign
 
@@ -72,7 +70,7 @@ def main() -> None:
     options.add_argument("--table", type=Path)
     options.add_argument("targets", nargs="*")
     given = options.parse_args()
-    for name in given.targets or TARGETS:
+    for name in given.targets or fuzz_parsers.TARGETS:
         row = fuzz(name, given.seconds, given.corpus)
         print(json.dumps(row), flush=True)
         if given.table:

@@ -25,6 +25,7 @@ NAMES = {
     "cmake": "CMakeLists.txt", "make": "Makefile", "bazel": "BUILD.bazel", "meson": "meson.build", "docker": "Dockerfile", "yaml": "a.yaml",
     "json": "a.json", "toml": "a.toml", "shell": "a.sh", "jenkins": "Jenkinsfile", "pbtxt": "config.pbtxt", "hcl": "a.tf", "binary": "a.so",
 }  # fmt: skip
+TARGETS = (*NAMES, "hipify", "expression", "requirement", *fuzz_targets.EXTRA)
 
 
 def target(name: str) -> Callable[[bytes], object]:

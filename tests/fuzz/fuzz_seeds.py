@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import fuzz_targets
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 20_000  # bytes of a seed
@@ -17,6 +18,7 @@ KIND_OF_TARGET = {
     "detect-yaml": "yaml", "ptx-statements": "ptx", "locks": "python-lock",
     "conda-files": "conda", "json-files": "json", "toml-files": "toml",
 }  # fmt: skip
+FIRST_BYTE_NAMES = ("locks", "conda-files", "json-files", "toml-files")  # whose first byte says under which name the rest is read
 WRITTEN: dict[str, tuple[bytes, ...]] = {
     "expression": (b"defined(A) && A >= 700 || !B", b"(AB << 3) + 0x10u * (A ? 1 : 2) == 5'000", b"__has_include(<hip/hip_runtime.h>)"),
     "requirement": (b"torch[a,b]==2.4.0+cu121 ; python_version < '3.9'", b"x @ git+https://h/o/n@v1#egg=x", b"--find-links https://h/x"),
@@ -41,22 +43,18 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
 def seeds(name: str) -> Iterator[bytes]:
     """Bytes to start a target's corpus with."""
     yield from WRITTEN.get(name, ())
+    head = b"\0" if name in FIRST_BYTE_NAMES else b""
     if name in ("model", "json-files", "json"):
-        head = b"\0" if name == "json-files" else b""
         yield from (head + path.read_bytes() for path in sorted((ROOT / "fixtures" / "models").rglob("*.json")))
     elif name == "rule":
         yield from (path.read_bytes() for path in sorted((ROOT / "rules").rglob("*.toml"))[:60])
     elif name == "report":
-        yield _targets()._first_report()
-        yield json.dumps({**json.loads(_targets()._first_report()), "findings": [], "insights": []}).encode()
+        report = fuzz_targets._first_report()
+        yield report
+        yield json.dumps({**json.loads(report), "findings": [], "insights": []}).encode()
     elif name in ("elf", "elf-32", "pe", "fatbin", "ar", "binary", "tar", "zstandard"):
         yield from _binaries(name)
-    head = b"\0" if name in ("locks", "conda-files", "toml-files") else b""
     yield from (head + data for data in _of_kind(KIND_OF_TARGET.get(name, name)))
-
-
-def _targets() -> object:
-    return importlib.import_module("fuzz_targets")
 
 
 def _of_kind(kind: str) -> Iterator[bytes]:

@@ -5,7 +5,9 @@ Each is a function of bytes. A PorterError or ValueError that the reader promise
 
 from __future__ import annotations
 
+import atexit
 import functools
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -22,6 +24,7 @@ def _scratch(name: str) -> Path:
     """A file that a target may write for readers that take a path; in memory where the system has such a folder."""
     shared = Path("/dev/shm")  # noqa: S108 - a folder of this run's own is made in it
     folder = tempfile.mkdtemp(prefix="porter-fuzz-", dir=shared if shared.is_dir() else None)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder) / name
 
 
