@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from conftest import scanned
 from kernels import MASK
 
 from porter import advise, pipeline
 from porter.config import Config
-from porter.model import Hours, Report
-
-
-def scanned(folder: Path, **files: str) -> Report:
-    for name, text in files.items():
-        path = folder / name.replace("__", "/").replace("_DOT_", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return pipeline.audit(folder, Config(jobs=0))
+from porter.model import Hours
 
 
 def test_one_strategy_is_recommended_with_a_reason_from_the_data(tmp_path: Path) -> None:

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from conftest import scanned
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kernels import MASK
 
-from porter import pipeline, rules
+from porter import rules
 from porter.cli import main
 from porter.config import Config, EffortSettings
 from porter.errors import PorterError
 from porter.estimate import estimate, features, hand_lines, parameters, simulate
 from porter.examine import Examined
-from porter.model import Finding, HipifyCount, Hours, Kernel, Origin, Quantiles, Report
+from porter.model import Finding, HipifyCount, Hours, Kernel, Origin, Quantiles
 
 RULESET = rules.load()
 WORK = sorted(rule.id for rule in RULESET.rules.values() if not rule.is_insight)
@@ -34,14 +35,6 @@ def finding(rule_id: str, path: str, line: int, group: str) -> Finding:
         rule_id, rule.category, rule.severity, rule.confidence, rule.action, path, line, 1, line, 9, "text", "message", None, ("gfx942",),
         fingerprint=f"{rule_id}{path}{line}{group}", group=f"{rule_id}/{group}",
     )  # fmt: skip
-
-
-def scanned(folder: Path, **files: str) -> Report:
-    for name, text in files.items():
-        path = folder / name.replace("__", "/").replace("_DOT_", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return pipeline.audit(folder, Config(jobs=0))
 
 
 PLACES = st.lists(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import scanned
 
 from porter import pipeline
 from porter.config import Config
@@ -13,14 +14,6 @@ from porter.render import html, json, markdown
 
 REPOS = Path(__file__).parent.parent / "fixtures/repos"
 SERVICE = "services:\n  s:\n    image: vllm/vllm-openai:v0.11.0\n    command: [--model, nvidia/A-NVFP4]\n"
-
-
-def scanned(folder: Path, models: tuple[str, ...] = (), **files: str) -> Report:
-    for name, text in files.items():
-        path = folder / name.replace("__", "/").replace("_DOT_", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return pipeline.audit(folder, Config(jobs=0, models=models))
 
 
 def sided(report: Report) -> dict[str, str]:

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import scanned
 
-from porter import pipeline, tested
-from porter.config import Config
+from porter import tested
 from porter.model import Report, SourceFile
 from porter.parse import make
 
@@ -16,12 +16,8 @@ KERNEL = "__global__ void k(float* x) { x[threadIdx.x] = 1; }\nint main() { k<<<
 CMAKE = "project(k LANGUAGES CUDA)\nadd_executable(k k.cu)\n"
 
 
-def scanned(folder: Path, **files: str) -> Report:
-    for name, text in {"k_DOT_cu": KERNEL, **files}.items():
-        path = folder / name.replace("__", "/").replace("_DOT_", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return pipeline.audit(folder, Config(jobs=0))
+def kernel_and(folder: Path, **files: str) -> Report:
+    return scanned(folder, **{"k_DOT_cu": KERNEL, **files})
 
 
 def said(report: Report) -> tuple[bool, bool, str]:
@@ -36,7 +32,7 @@ def said(report: Report) -> tuple[bool, bool, str]:
 )
 def test_tests_that_cmake_registers_are_tests(tmp_path: Path, call: str) -> None:
     """Their sources may be called anything: only the files' names were looked at."""
-    lines, missed, commands = said(scanned(tmp_path, CMakeLists_DOT_txt=f"{CMAKE}{call}\n"))
+    lines, missed, commands = said(kernel_and(tmp_path, CMakeLists_DOT_txt=f"{CMAKE}{call}\n"))
     assert lines and not missed and commands == "ctest --test-dir build-amd --output-on-failure"
 
 
@@ -44,16 +40,16 @@ def test_what_cmake_registers_for_nvidia_alone_and_words_that_hold_test_are_none
     nvidia = "if(NOT USE_HIP)\n  add_test(NAME t COMMAND k)\nendif()\n"
     hip = "option(USE_HIP)\nif(USE_HIP)\n  enable_language(HIP)\nendif()\n"
     files = {"src__latest_DOT_cpp": "#include <cuda_runtime.h>\n", "CMakeLists_DOT_txt": CMAKE + hip + nvidia}
-    lines, missed, commands = said(scanned(tmp_path, **files))
+    lines, missed, commands = said(kernel_and(tmp_path, **files))
     assert not lines and missed and commands.startswith("# no tests were found") and "compare them with those of the baseline" in commands
 
 
 def test_ctest_in_a_script_a_makefile_target_and_files_that_nothing_runs(tmp_path: Path) -> None:
     workflow = "on: push\njobs:\n  t:\n    runs-on: ubuntu-latest\n    steps:\n      - run: ctest --test-dir build\n"
-    assert said(scanned(tmp_path / "ci", CMakeLists_DOT_txt=CMAKE, _DOT_github__workflows__t_DOT_yml=workflow))[2].startswith("ctest")
-    made = said(scanned(tmp_path / "make", Makefile="k: k.cu\n\tnvcc -o k k.cu\n\ncheck: k\n\t./k\n"))
+    assert said(kernel_and(tmp_path / "ci", CMakeLists_DOT_txt=CMAKE, _DOT_github__workflows__t_DOT_yml=workflow))[2].startswith("ctest")
+    made = said(kernel_and(tmp_path / "make", Makefile="k: k.cu\n\tnvcc -o k k.cu\n\ncheck: k\n\t./k\n"))
     assert made[0] and made[2] == "make check"
-    lines, missed, commands = said(scanned(tmp_path / "files", tests__t_DOT_cu=KERNEL, CMakeLists_DOT_txt=CMAKE))
+    lines, missed, commands = said(kernel_and(tmp_path / "files", tests__t_DOT_cu=KERNEL, CMakeLists_DOT_txt=CMAKE))
     assert lines and not missed and commands.startswith("# test files were found, and nothing that runs them")
 
 
