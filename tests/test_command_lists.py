@@ -47,7 +47,7 @@ def test_lists_that_a_variable_gathers_are_commands() -> None:
     facts = python.parse(SourceFile("build.py", "python", PYTHON)).facts
     assert named(facts, "command") == [("nvcc", 5), ("nsys profile", 12), ("trtexec", 17)]
     flags = named(facts, "command_flag")
-    assert ("nvcc -arch=sm_80", 6) in flags or ("nvcc -arch", 6) in flags
+    assert ("nvcc -arch=sm_80", 6) in flags
     assert ("nvcc -lineinfo", 7) in flags
     assert ("nvcc --use_fast_math", 8) in flags
 
@@ -64,7 +64,7 @@ def test_lists_that_a_variable_gathers_are_commands() -> None:
 )
 def test_lists_that_are_not_run_are_no_commands(body: bytes) -> None:
     facts = python.parse(SourceFile("a.py", "python", b"import subprocess\n\ndef f():\n" + body)).facts
-    assert "nsys" not in [name for name, _ in named(facts, "command")]
+    assert not [name for name, _ in named(facts, "command") if name.startswith("nsys")]
 
 
 def test_arrays_and_variables_of_a_shell_are_commands_where_they_run() -> None:

@@ -1,5 +1,8 @@
 """Commands in variables that a hostile file sets or puts in again and again."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,11 +22,11 @@ def test_an_array_put_into_one_command_again_and_again_is_bounded() -> None:
     assert 200 <= len(flags) <= MAX_EXPANDED
 
 
-def test_a_variable_set_a_thousand_times_is_looked_for_behind_each_assignment(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_variable_set_a_thousand_times_is_looked_for_behind_each_assignment(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = 0
     find = Source.find
 
-    def counted(self: Source, word: bytes, start: int = 0):  # type: ignore[no-untyped-def]
+    def counted(self: Source, word: bytes, start: int = 0) -> Iterator[int]:
         nonlocal seen
         for at in find(self, word, start):
             seen += word == b"cmd_"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from porter import hipify_command, rules, shim
+from porter.config import Config
 from porter.errors import RuleError
 from porter.hipify.difference import diff
 from porter.portfolio import one
@@ -75,7 +76,7 @@ def test_a_folder_deeper_than_pythons_stack_is_left_out_and_said(tmp_path: Path)
 
 
 def test_hipify_and_shim_name_what_they_do_not_translate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hipify_command, "Config", lambda: type("Small", (), {"max_bytes": 1000, "exclude": (), "notes": ()})())
+    monkeypatch.setattr(hipify_command, "Config", lambda: Config(max_bytes=1000))
     (tmp_path / "small.cu").write_bytes(KERNEL)
     (tmp_path / "large.cu").write_bytes(KERNEL + b"// " + b"x" * 1000)
     said: list[str] = []
@@ -100,7 +101,8 @@ def test_git_takes_a_quoted_name(tmp_path: Path) -> None:
 
 
 def test_hipify_says_hostile_names_harmlessly(tmp_path: Path) -> None:
-    (tmp_path / "a\u202e\x1b[31m.cu").write_bytes(KERNEL + b"void g(CUgreenCtx c) { cuGreenCtxDestroy(c); }\n")
-    words = [sys.executable, "-m", "porter", "hipify", str(tmp_path), "--output", str(tmp_path / ".." / "out")]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a\u202e\x1b[31m.cu").write_bytes(KERNEL + b"void g(CUgreenCtx c) { cuGreenCtxDestroy(c); }\n")
+    words = [sys.executable, "-m", "porter", "hipify", str(tmp_path / "in"), "--output", str(tmp_path / "out")]
     done = subprocess.run(words, capture_output=True, check=False)
     assert b"cuGreenCtxDestroy" in done.stderr and "\u202e".encode() not in done.stderr

@@ -43,11 +43,19 @@ def test_broken_manifests_name_nothing(tmp_path: Path, text: bytes) -> None:
 
 
 def test_a_setup_that_kills_its_reader_costs_its_names_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "setup.py").write_bytes(SETUP)
-    (tmp_path / "a.py").write_text("import cupy\n")
-    here = os.getpid()
-    monkeypatch.setattr(own_names, "of", lambda root, path: os._exit(7) if os.getpid() != here else pytest.fail("read in the main process"))
-    report = pipeline.audit(tmp_path, Config(jobs=1))
+    root, here = tmp_path / "project", os.getpid()
+    root.mkdir()
+    (root / "setup.py").write_bytes(SETUP)
+    (root / "a.py").write_text("import cupy\n")
+
+    def deadly(*_: object) -> None:
+        assert os.getpid() != here, "read in the main process"
+        (tmp_path / "died").touch()
+        os._exit(7)
+
+    monkeypatch.setattr(own_names, "of", deadly)
+    report = pipeline.audit(root, Config(jobs=1))
+    assert (tmp_path / "died").exists()
     assert any(finding.path == "a.py" for finding in report.findings)
 
 
