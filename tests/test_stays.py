@@ -75,6 +75,20 @@ def test_a_program_served_by_closed_images_does_not_run_as_it_is(tmp_path: Path)
     assert "build" not in steps and steps["ci"].rules == ("ci-nvidia-runner",)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "way"),
+    [
+        ("requirements_DOT_txt", "ai-dynamo==0.4.0\n", "library"),  # parts of it run on ROCm, and what stands on it is designed again
+        ("Dockerfile", "FROM nvcr.io/nvidia/tritonserver:25.01-py3\n", "run-as-is"),  # a version for ROCm, of 17 hours
+    ],
+)
+def test_the_way_does_not_contradict_what_stays(tmp_path: Path, name: str, text: str, way: str) -> None:
+    """That nothing it stands on asks for another design, or takes 16 h or more to replace, stood above a component of 24 hours."""
+    report = scanned(tmp_path, **{name: text})
+    assert sided(report) == {"Components": "nvidia"} and report.strategies[0].id == way
+    assert not any("nothing it stands on" in one.why for one in report.strategies)
+
+
 def test_a_project_that_builds_for_amd_is_not_translated_again() -> None:
     steps = {step.id: step for step in pipeline.audit(REPOS / "half-ported", Config(jobs=0)).runbook}
     assert "translate" not in steps and all("hipify" not in command for step in steps.values() for command in step.commands)

@@ -109,7 +109,7 @@ def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:
     if name == "library" and not seen.has_cuda and blocked:
         return True, NO_DROP_IN + _titles(blocked)
     if name == "library" and not seen.has_cuda:
-        return False, f"nothing it stands on asks for another design, or takes {duration(DAYS)} or more to replace"
+        return False, f"what it stands on has a version for ROCm, or takes less than {duration(DAYS)} to replace"
     if not seen.has_cuda:
         return False, "there are no CUDA sources to port"
     if report.already_ported and name != "hipify-build":

@@ -107,9 +107,10 @@ def blocking_libraries(report: Report) -> list[tuple[str, str]]:
     designs: set[str] = set()
     for finding in report.findings:
         status = finding.replacement.status if finding.replacement else "no-equivalent"
-        if finding.severity >= Severity.MAJOR and finding.category in STANDS_ON and status in REPLACED:
+        design = finding.action is Action.REDESIGN
+        if finding.severity >= Severity.MAJOR and finding.category in STANDS_ON and (status in REPLACED or design):
             cost[finding.rule] = cost.get(finding.rule, 0.0) + finding.effort_hours.likely
-            designs |= {finding.rule} if finding.action is Action.REDESIGN else set()
+            designs |= {finding.rule} if design else set()
     cost = {rule: hours for rule, hours in cost.items() if hours >= DAYS or rule in designs}
     out = []
     for rule_id in sorted(cost, key=lambda name: (-cost[name], name)):
