@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -26,6 +27,7 @@ __all__ = ["Constant", "FunctionDef", "Index", "Launch", "Macro", "Survey", "lin
 
 MAX_REACH = 2000  # files that one file's includes are followed to
 SHIM_KINDS = frozenset({"call", "identifier", "type"})
+OF_AMD = re.compile(r"(?:hip|roc)[a-z]*[A-Z]\w*\Z")  # hipMalloc, hipblasCreate, roctxRangePop: what no header of CUDA declares
 COLLECTIVE = frozenset({"warp shuffles", "warp votes"})  # features of functions that speak to other lanes
 MAX_DEPTH = 16  # names that a constant's value is followed through
 
@@ -67,7 +69,7 @@ class Index:
         self.shims = {
             name: shims
             for name, found in self.macros.items()
-            if (shims := frozenset(path for path, m in found if m.live is not Live.NO and m.nvidia is Live.NO))
+            if (shims := frozenset(path for path, m in found if m.live is not Live.NO and (m.nvidia is Live.NO or OF_AMD.match(m.text))))
         }
         self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)
 

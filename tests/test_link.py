@@ -154,6 +154,13 @@ def test_a_shim_below_an_option_counts() -> None:
     assert index.shimmed("k.cu") == {"atomicAdd_block"}
 
 
+def test_a_header_of_hip_names_is_a_shim_without_a_guard() -> None:
+    header = "#pragma once\n#define nvtxRangePushA roctxRangePushA\n#define cudaMalloc hipMalloc\n#define cudaFree my_free\n"
+    index = index_of({"hipify.h": header, "k.cc": '#ifdef FOR_AMD\n#include "hipify.h"\n#endif\n', "other.cc": "int a;\n"})
+    assert index.shimmed("k.cc") == {"nvtxRangePushA", "cudaMalloc"}
+    assert index.shimmed("other.cc") == frozenset()
+
+
 def test_constants_that_name_each_other_twice_are_worked_out_once() -> None:
     lines = ["constexpr int v0 = 1;"] + [f"constexpr int v{i} = (v{i - 1} + v{i - 1}) % 1000 + v{i - 1};" for i in range(1, 15)]
     index = index_of({"chain.cuh": "\n".join(lines) + "\nconstexpr int loop = loop + 1;\n"})

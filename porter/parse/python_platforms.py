@@ -22,6 +22,7 @@ MAX_WORDS = 40  # names of a file
 MAX_ROUNDS = 3  # names that get their value from another name
 CONSTANT = re.compile(r"(?:\w+\.)?_?[A-Z][A-Z0-9_]{3,60}")
 CALL = re.compile(r"(?:\w+\.){0,2}_?[a-z]\w*\(\)")
+ATTRIBUTE = re.compile(r"(?:\w+\.)+_?(?:gpu_|device_)?(?:backend|platform|vendor)")  # devices.backend; device.type is "cuda" on AMD too
 SUBJECT = re.compile(r"device|platform|backend|accel|vendor|arch|gpu", re.IGNORECASE)
 COLLECTIONS = ("tuple", "list", "set")
 COMPARED = ("==", "!=", "in", "not in")
@@ -72,7 +73,7 @@ def _told(source: Source, path: list[Node]) -> list[str]:
 def _compared(source: Source, node: Node) -> list[str]:
     parts = named(node)
     left = source.text(parts[0]) if parts else ""
-    plain = len(parts) == 2 and SUBJECT.search(left) and (CONSTANT.fullmatch(left) or CALL.fullmatch(left))
+    plain = len(parts) == 2 and SUBJECT.search(left) and any(known.fullmatch(left) for known in (CONSTANT, CALL, ATTRIBUTE))
     return [left] if plain and sign_of(node) in COMPARED else []
 
 
