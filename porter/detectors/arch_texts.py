@@ -17,6 +17,9 @@ CHECKS = re.compile(r"(?:\w*(?:REQUIRE|ASSERT|CHECK|EXPECT)\w*|assert|printf)\Z"
 HOST_ONLY = re.compile(r"\b(?:throw|new|delete|static|cout|cerr|clog|mutex|atomic|string|vector|exit|abort|terminate|getenv)\b")
 OTHER_MEANING = re.compile(r"\b(?:atomic\w+|threadIdx|blockIdx|blockDim|gridDim|__sync\w+|__shfl\w*|__ballot\w*|asm|__threadfence\w*)\b")
 QUALIFIER = re.compile(r"#\s*define\s+(\w+)\b(?!\()[^\n]*?\b(?:__device__|__host__|__global__|__forceinline__|__shared__|__constant__)")
+# clang's device code reads a constant of file level without __constant__: with HIP too, as long as its value is a constant.
+ONLY_CONSTANT = re.compile(r"(?!.*__(?:device|host|global|forceinline|shared)__).*__constant__")
+CONST = re.compile(r"\bconst(?:expr)?\b")
 
 
 def works_on_the_device(host: str, device: str) -> bool:
@@ -40,7 +43,8 @@ def emptied_qualifier(cuda: list[str], amd: list[str]) -> str:
     ours = {name: line for line in amd if (name := _defined(line))}
     for line in cuda:
         match = QUALIFIER.match(line)
-        if match and match[1] in ours and QUALIFIER.match(ours[match[1]]) is None and "__" not in ours[match[1]].partition(match[1])[2]:
+        amds = ours.get(match[1], "__").partition(match[1])[2] if match else "__"
+        if match and "__" not in amds and not (ONLY_CONSTANT.match(line) and CONST.search(amds)):
             return match[1]
     return ""
 
