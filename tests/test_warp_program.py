@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 
 from porter import link
 from porter.config import Config
 from porter.detectors import sync_warp, warp_constants, warp_lanes, warp_libraries
+from porter.flow import env as environments
+from porter.flow import roles
+from porter.flow.expr import walk
 from porter.flow.launches import launches_of
 from porter.flow.program import Program, program_of
 from porter.flow.values import HARDWARE, WARP, Value
@@ -263,3 +268,32 @@ def test_a_group_holds_the_calls_of_other_files_that_speak_to_other_lanes() -> N
     index, parsed = index_of({"w.cuh": header, "k.cu": body})
     (hit,) = warp_lanes.detect(parsed["k.cu"], index, Config())
     assert [place.line for place in hit.related] == [3]
+
+
+def test_a_long_function_is_walked_once_however_many_helpers_it_calls() -> None:
+    """4000 calls of a helper took so long that the file was given up."""
+    many = 60
+    helper = "DI int warp_of() { return threadIdx.x >> 5; }\n"
+    named = "".join(f"  const int w{i} = warp_of();\n  const int l{i} = laneId();\n" for i in range(many))
+    body = named + "".join(f"  out[w{i}] = __shfl_sync(~0ull, w{i}, l{i}, 32);\n" for i in range(many))
+    of = program("k.cu", {"w.cuh": HEADER + helper, "k.cu": '#include "w.cuh"\n__global__ void k(int* out) {\n' + body + "}\n"})
+    with mock.patch.object(environments, "walk", wraps=walk) as gathered, mock.patch.object(roles, "walk", wraps=walk) as looked:
+        uses = roles.survey(of)[0]
+    (env,) = of.named("k")
+    assert [one.role for one in uses[0].found].count("warp") == many
+    assert gathered.call_count + looked.call_count < 4 * len(env.function.events)
+
+
+@pytest.mark.parametrize("call", ["min(threadIdx.x / 32, 3)", "__shfl_sync(~0ull, threadIdx.x / 32, 0, 32)"])
+def test_an_index_that_a_builtin_is_given_counts_once(call: str) -> None:
+    of = program("k.cu", {"k.cu": f"__global__ void k(int* out) {{\n  const int warp = {call};\n  out[warp] = 1;\n}}\n"})
+    (uses,) = roles.survey(of)[0]
+    assert [one.expr.op for one in uses.of("warp")] == ["/"]
+
+
+def test_includes_are_followed_once_for_all_calls_of_pytorchs_helpers() -> None:
+    body = "".join(f"  out[{i}] = WARP_SHFL(out[{i}], 0);\n" for i in range(40))
+    of = program("k.cu", {"k.cu": "#include <ATen/cuda/DeviceUtils.cuh>\n__global__ void k(int* out) {\n" + body + "}\n"})
+    with mock.patch.object(link.Index, "reach", autospec=True, side_effect=link.Index.reach) as reached:
+        (uses,) = roles.survey(of)[0]
+    assert [one.role for one in uses.found].count("shuffle") == 40 and reached.call_count < 5

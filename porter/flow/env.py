@@ -83,6 +83,22 @@ class Env:
             found = self._walks[id(root)] = walk(root)
         return found
 
+    @cached_property
+    def places(self) -> dict[str, list[Expr]]:
+        """Where each name stands in the targets, values and extents of the function's events."""
+        found: dict[str, list[Expr]] = {}
+        for event in self.function.events:
+            for root in (event.target, event.value, *event.extents):
+                for part in self.walked(root) if root is not None else ():
+                    if part.kind == "name":
+                        found.setdefault(part.op, []).append(part)
+        return found
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The last words of the types that the function declares something of."""
+        return frozenset(self.type_word(event.type) for declared in self.decls.values() for event in declared)
+
     def live(self, line: int) -> bool:
         """False for lines that an AMD build never compiles."""
         return self.unit.parsed.live(line) is not Live.NO

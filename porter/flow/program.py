@@ -91,6 +91,11 @@ class Program:
         """The environment of what stands outside functions."""
         return Evaluator(self.unit, self)
 
+    @cached_property
+    def sees_torch(self) -> bool:
+        """True for a file that PyTorch's helpers for warps mean something in."""
+        return isinstance(self.index, Index) and wrappers.includes_torch(self.index, self.unit.parsed.file.path)
+
     def redefines(self, name: str) -> bool:
         """True where the file, or one that it includes, defines a constant, variable or macro of that name that an AMD build reads."""
         if any(self.unit.parsed.live(one.span.line) is not Live.NO for one in self.unit.constants.get(name, ())):

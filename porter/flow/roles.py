@@ -63,9 +63,7 @@ def _only_in(env: Env, use: Use, sources: set[int]) -> bool:
     """True where a lane is given a name that stands nowhere but in such sources."""
     if use.event.kind != "decl" or use.event.value is not use.expr:
         return False
-    roots = [root for event in env.function.events for root in (event.target, event.value, *event.extents) if root is not None]
-    named = [part for root in roots for part in walk(root) if part.kind == "name" and part.op == use.event.name]
-    return all(id(part) in sources for part in named)
+    return all(id(part) in sources for part in env.places.get(use.event.name, ()))
 
 
 def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str]) -> None:
@@ -103,21 +101,14 @@ def _asks_lane(env: Env, event: Event, expr: Expr, parent: Expr | None, found: l
         value.kind in ("lane", "warp")
         and value.width == WARP
         and value.via in INDICES
-        and not env.program.named(expr.name)
-        and _is_read(env, event)
+        and value.symbols[:1] == (expr.name,)
+        and (event.kind != "decl" or event.name in env.places)
     ):
-        found.append(Use(value.kind, expr, event, value, "", WARP, parent))  # a function of another file cuts the index of the thread
+        # a function of another file cuts the index of the thread, and what it gives is read
+        found.append(Use(value.kind, expr, event, value, "", WARP, parent))
     cut = parent is not None and parent.kind == "binary" and parent.op in ("%", "&")
     if value.kind == "lane" and value.width == HARDWARE and value.via == "laneid" and value.proven and not cut:
         found.append(Use("hardware", expr, event, value, "lane", HARDWARE))
-
-
-def _is_read(env: Env, event: Event) -> bool:
-    """False for a value that is given a name which stands nowhere else."""
-    if event.kind != "decl":
-        return True
-    roots = [root for one in env.function.events for root in (one.target, one.value, *one.extents) if root is not None]
-    return any(part.kind == "name" and part.op == event.name for root in roots for part in walk(root))
 
 
 def _wide(env: Env, event: Event, expr: Expr, found: list[Use]) -> None:

@@ -39,16 +39,20 @@ def expanded(program: Program, call: Expr) -> Expr | None:
 
 def _of_torch(program: Program, call: Expr) -> Expr | None:
     """The call of a builtin behind a helper of PyTorch, where the project has none of that name and includes PyTorch's header."""
-    index, path = program.index, program.unit.parsed.file.path
-    if not isinstance(index, Index) or program.named(call.op):
+    index = program.index
+    if not isinstance(index, Index) or not program.sees_torch or program.named(call.op):
         return None
-    around = index.reach(path)
-    if any(place in around for place, _ in (*index.functions.get(call.op, ()), *index.macros.get(call.op, ()))):
-        return None
-    if not any(name.endswith(TORCH_HEADER) for place in around if place in index.files for name in index.files[place].includes):
+    own = (*index.functions.get(call.op, ()), *index.macros.get(call.op, ()))
+    around = index.reach(program.unit.parsed.file.path) if own else ()
+    if any(place in around for place, _ in own):
         return None
     builtin, count = TORCH[call.op]
     return msgspec.structs.replace(call, op=builtin, args=call.args[:count], targs=(), shape=())
+
+
+def includes_torch(index: Index, path: str) -> bool:
+    """True for a file that includes PyTorch's header of such helpers, itself or by what it includes."""
+    return any(name.endswith(TORCH_HEADER) for place in index.reach(path) if place in index.files for name in index.files[place].includes)
 
 
 def definition(program: Program, name: str) -> FunctionDef | None:
@@ -77,9 +81,8 @@ def waves_elsewhere(env: Env, calls: Iterable[str]) -> list[tuple[str, str, int,
     if not isinstance(index, Index):
         return []
     path = program.unit.parsed.file.path
-    made = {env.type_word(event.type) for event in env.function.events if event.kind == "decl"}
     found = []
-    for name in sorted(made.union(calls)):
+    for name in sorted(env.types.union(calls)):
         held = index.placed(name, path) if name in index.functions and name not in index.wrappers and not program.named(name) else None
         if held is None or held[0] == path or held[1].side not in ("device", "both"):
             continue
