@@ -59,6 +59,8 @@ def comment(report: str, **options: Any) -> None:
     body = text.comment(audited, chosen, marker, target.place(audited.commit), options["report_url"])
     if options["dry_run"]:
         _print(body, env)
+        if chosen.is_empty:
+            _tell("nothing new and nothing fixed: a comment that stands already would say this, none would be made")
         return
     where = _beside(audited, chosen, options, env)
     if not target.token:

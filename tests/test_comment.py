@@ -367,7 +367,8 @@ def test_a_report_without_baseline_is_refused_and_before_helps(hub: Host, tmp_pa
 
 def test_dry_run_prints_and_asks_nobody(hub: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run(tmp_path, report(), "--dry-run", where=())
-    assert done.stdout.startswith("<!-- porter:v1") and hub.calls == []
+    assert done.stdout.startswith("<!-- porter:v1") and hub.calls == [] and done.stderr == ""
+    assert "none would be made" in run(tmp_path, report(0, 0), "--dry-run").stderr
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     lines = run(tmp_path, report(), "--dry-run").stdout.splitlines()
     assert re.fullmatch(r"::stop-commands::[0-9a-f]{64}", lines[0]) and lines[-1] == "::" + lines[0].rsplit(":", 1)[-1] + "::"
