@@ -108,7 +108,7 @@ def test_project_lines_say_when_they_apply() -> None:
 def test_grade_names_its_reasons() -> None:
     shaky = cuda("a.cu", coverage=0.5, problems=(Problem("parse", "a.cu", 3, "syntax error"),))
     result = run([], [shaky])
-    assert result.grade == "D" or len(result.grade_reasons) >= 3
+    assert result.grade == "C" and len(result.grade_reasons) >= 3
     assert any("50% of the CUDA lines" in reason for reason in result.grade_reasons)
     assert run([], [cuda("a.cu")]).grade == "B"
 

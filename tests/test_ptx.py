@@ -303,7 +303,7 @@ def test_dialects(template: str, expected: str) -> None:
 
 def test_an_instruction_in_parts() -> None:
     (first, second) = ptx_text.split("{ .reg .pred p; @!p LD: ld.global.v2.u32 {%0, %1}, [%2 + 4]; // x; y\n mov.u32 %0, %%smid; }")[:2]
-    assert first.opcode == "ld.global.v2.u32" or first.predicate == "@!p"
+    assert first.opcode == "ld" and first.predicate == "@!p"
     assert second.registers == ("smid",) and second.operands == ("%0", "%%smid")
 
 
