@@ -12,7 +12,6 @@ from typing import Any
 import click
 import msgspec
 
-from porter import interrupts
 from porter.errors import ConfigError, OutputError
 
 LANGUAGES = ("en", "ru", "zh")
@@ -62,7 +61,6 @@ def look_of(delivery: Delivery) -> Any:
 
 def deliver(report: Any, wanted: list[tuple[str, str]], delivery: Delivery, look: Any) -> None:
     """Every report that was asked for, as (format, file); and the summary, unless a report went to standard output."""
-    interrupts.look()
     from porter.render import pieces
     from porter.write import write_whole
 

@@ -1,37 +1,33 @@
-"""Ctrl-C: an interrupt that Python drops, because it arrived inside a ``__del__``, is raised at the next look."""
+"""Ctrl-C: an interrupt that Python drops, because it arrived inside a ``__del__`` or a weak reference's callback, comes once more."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
-from types import FrameType
+from typing import Any
 
-_seen = threading.Event()
-
-
-def _note(number: int, frame: FrameType | None) -> None:
-    _seen.set()
-    signal.default_int_handler(number, frame)
+AGAIN_SECONDS = 0.02  # by then the object that was taken apart is gone
 
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
-    """Within, interrupts are remembered; where somebody else handles SIGINT, or in another thread, nothing changes."""
-    _seen.clear()
-    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not own:
-        yield
-        return
-    signal.signal(signal.SIGINT, _note)
+    """Within, an interrupt that would be printed and forgotten is sent again, and nothing is printed."""
+    before = sys.unraisablehook
+
+    def again(dropped: Any) -> None:
+        if dropped.exc_type is not KeyboardInterrupt:
+            before(dropped)
+            return
+        timer = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
+        timer.daemon = True
+        timer.start()
+
+    sys.unraisablehook = again
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def look() -> None:
-    """Raise KeyboardInterrupt where one has been asked for."""
-    if _seen.is_set():
-        raise KeyboardInterrupt
+        sys.unraisablehook = before

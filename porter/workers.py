@@ -17,7 +17,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from multiprocessing.connection import wait
 from typing import Any, NamedTuple
 
-from porter import interrupts
 from porter.limits import patience_for
 from porter.worker_life import serve
 
@@ -102,7 +101,6 @@ class Pool:
         left = len(tasks)
         try:
             while left:
-                interrupts.look()
                 self._hand_out(method, queue)
                 for outcome, number in self._gather(queue, tries, size):
                     left -= 1
