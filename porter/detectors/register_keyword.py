@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 KINDS = ("cuda",)
 _WORD = b"register"
 _DECLARES = re.compile(rb"\s+(?:asm\b|[A-Za-z_])")
+# A variable that lives in a register of that name: clang takes it with the word, and without it ignores the name.
+_PLACED = re.compile(rb"[^;{}()=]{0,200}\b(?:asm|__asm|__asm__)\s*\(")
 
 
 def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
@@ -29,8 +31,8 @@ def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
     seen: set[int] = set()
     for at, _ in lexer.words(masked, {_WORD}):
-        line = bisect.bisect_right(starts, at)
-        if line in seen or not _DECLARES.match(masked, at + len(_WORD)) or parsed.live(line) is Live.NO:
+        line, end = bisect.bisect_right(starts, at), at + len(_WORD)
+        if line in seen or not _DECLARES.match(masked, end) or _PLACED.match(masked, end) or parsed.live(line) is Live.NO:
             continue
         seen.add(line)
         column = at - starts[line - 1] + 1
