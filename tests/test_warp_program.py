@@ -58,6 +58,13 @@ def test_a_function_of_the_file_itself_is_not_replaced_by_a_wrapper_elsewhere() 
     assert value(of, "k", "m").kind != "mask"
 
 
+def test_a_projects_own_wrapper_with_pytorchs_name_is_read_in_its_file() -> None:
+    header = "DI unsigned WARP_BALLOT(bool x, unsigned mask = 0xffffffffu) { return __ballot_sync(mask, x); }\n"
+    body = "#include <ATen/cuda/DeviceUtils.cuh>\n__global__ void k(int* p) {\n  unsigned m = WARP_BALLOT(p[0] > 0);\n}\n"
+    of = program("k.cu", {"w.cuh": HEADER + header, "k.cu": '#include "w.cuh"\n' + body})
+    assert (value(of, "k", "m").kind, value(of, "k", "m").via) == ("mask", "__ballot_sync")
+
+
 def test_macros_before_the_name_say_where_a_function_runs() -> None:
     index, parsed = index_of({"w.cuh": HEADER, "k.cu": "MY_KERNEL k(int* p) { p[threadIdx.x & 31] = 0; }\nDI int f() { return 32; }\n"})
     assert [(kernel.name, kernel.path) for kernel in index.kernels] == [("k", "k.cu")]

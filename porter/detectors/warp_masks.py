@@ -26,7 +26,7 @@ MASKED = frozenset(name for name in (*SHUFFLES, *VOTES) if name.endswith("_sync"
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     """Hits of sync-mask-32bit and partial-sync-mask."""
-    if b"_sync" not in parsed.file.data and b"__syncwarp" not in parsed.file.data:
+    if b"_sync" not in parsed.file.data:
         return
     program = program_of(parsed, index)
     own = _own_macros(program)

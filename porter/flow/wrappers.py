@@ -27,8 +27,9 @@ TORCH_HEADER = "DeviceUtils.cuh"  # of ATen or THC
 
 def expanded(program: Program, call: Expr) -> Expr | None:
     """The call of a builtin that a call of a wrapper comes to, at the same place; None for any other call."""
-    if call.op in TORCH:
-        return _of_torch(program, call)
+    made = _of_torch(program, call) if call.op in TORCH else None
+    if made is not None:
+        return made
     held = definition(program, call.name)
     if held is None or held.wraps[0] == "laneid":
         return None
