@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
+import zstandard
 from test_parse_binary import elf
 
 from porter.detect import Matcher, data_hits
@@ -161,6 +162,15 @@ def test_damaged_and_cut_archives_are_survived(at: int) -> None:
         broken[at % len(broken)] ^= 0x55
         seen(bytes(broken))
         seen(data[:at])
+
+
+@pytest.mark.parametrize(
+    "cut", [zstandard.compress(tarred({"a.so": elf()}, "w"))[:-20], tarred({"a.so": b"x" * 512, "b.so": elf()}, "w")[:1024]]
+)
+def test_a_tar_without_the_blocks_at_its_end_is_said_to_miss_it(cut: bytes) -> None:
+    """A Zstandard stream that is cut says nothing of it, and a plain file cut between two members looks like a whole one."""
+    found, _ = seen(cut)
+    assert found.left_out == ["its end is missing"] and "b.so" not in found.names
 
 
 def test_hostile_names_are_only_words() -> None:

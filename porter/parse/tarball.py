@@ -160,7 +160,9 @@ def stream_of(data: bytes) -> Stream | None:
 def members(stream: Stream) -> Iterator[tuple[str, int]]:
     """Name and size of every regular file; the caller may take the file's bytes before it asks for the next."""
     long_name = ""
-    while len(head := stream.take(BLOCK)) == BLOCK and head.strip(b"\0"):
+    while len(head := stream.take(BLOCK)) == BLOCK:
+        if not head.strip(b"\0"):
+            return  # zeros mark the end
         if head[257:262] != b"ustar" or (size := _number(head[124:136])) < 0:
             stream.why = stream.why or "a header in it is damaged"
             return
@@ -176,8 +178,8 @@ def members(stream: Stream) -> Iterator[tuple[str, int]]:
         else:
             long_name = ""
         if not stream.skip(padded - (stream.out - start)):
-            stream.why = stream.why or "its end is missing"
-            return
+            break
+    stream.why = stream.why or "its end is missing"
 
 
 def _number(raw: bytes) -> int:
