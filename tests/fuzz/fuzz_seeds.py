@@ -42,10 +42,14 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
 
 def seeds(name: str) -> Iterator[bytes]:
     """Bytes to start a target's corpus with."""
+    for number, data in enumerate(_plain(name)):
+        yield bytes([number % 8]) + data if name in FIRST_BYTE_NAMES else data
+
+
+def _plain(name: str) -> Iterator[bytes]:
     yield from WRITTEN.get(name, ())
-    head = b"\0" if name in FIRST_BYTE_NAMES else b""
     if name in ("model", "json-files", "json"):
-        yield from (head + path.read_bytes() for path in sorted((ROOT / "fixtures" / "models").rglob("*.json")))
+        yield from (path.read_bytes() for path in sorted((ROOT / "fixtures" / "models").rglob("*.json")))
     elif name == "rule":
         yield from (path.read_bytes() for path in sorted((ROOT / "rules").rglob("*.toml"))[:60])
     elif name == "report":
@@ -54,7 +58,7 @@ def seeds(name: str) -> Iterator[bytes]:
         yield json.dumps({**json.loads(report), "findings": [], "insights": []}).encode()
     elif name in ("elf", "elf-32", "pe", "fatbin", "ar", "binary", "tar", "zstandard"):
         yield from _binaries(name)
-    yield from (head + data for data in _of_kind(KIND_OF_TARGET.get(name, name)))
+    yield from _of_kind(KIND_OF_TARGET.get(name, name))
 
 
 def _of_kind(kind: str) -> Iterator[bytes]:
