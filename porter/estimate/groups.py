@@ -53,7 +53,7 @@ def fixing(
     parts = _file_parts(groups)
     capped = _capped(parts, sizes, numbers.rewrite)
     lines = tuple(_line(group, parts, capped, key, numbers) for key, group in groups.items())
-    return Fixing(lines, {path: capped.get(path) or _sum(of_groups.values()) for path, of_groups in parts.items()}, paid)
+    return Fixing(lines, {path: capped[path][0] if path in capped else _sum(of_groups.values()) for path, of_groups in parts.items()}, paid)
 
 
 def _by_group(findings: Iterable[Finding]) -> dict[Key, list[Finding]]:
@@ -132,24 +132,26 @@ def _least(a: Hours, b: Hours) -> Hours:
     return Hours(min(a.best, b.best), min(a.likely, b.likely), min(a.worst, b.worst))
 
 
-def _capped(parts: dict[str, dict[Key, Hours]], sizes: dict[str, int], rewrite: Hours) -> dict[str, Hours]:
-    """The files whose sum is more than writing them again, with what is charged instead."""
+def _capped(parts: dict[str, dict[Key, Hours]], sizes: dict[str, int], rewrite: Hours) -> dict[str, tuple[Hours, float]]:
+    """The files whose sum is more than writing them again, with what is charged instead, and the worst hours of that sum."""
     out = {}
     for path, of_groups in parts.items():
         total = _sum(of_groups.values())
         less = _least(total, rewrite.times(sizes[path])) if sizes.get(path) else total
         if less != total:
-            out[path] = less
+            out[path] = less, total.worst
     return out
 
 
-def _line(group: _Group, parts: dict[str, dict[Key, Hours]], capped: dict[str, Hours], key: Key, numbers: Project) -> EffortLine:
+def _line(
+    group: _Group, parts: dict[str, dict[Key, Hours]], capped: dict[str, tuple[Hours, float]], key: Key, numbers: Project
+) -> EffortLine:
     hours, was_capped = group.once.times(group.whole), False
     for path in group.a_file:
         part = parts[path][key]
         if path in capped and part.worst:
-            weight = part.worst / sum(one.worst for one in parts[path].values())
-            part, was_capped = capped[path].times(weight), True
+            less, whole = capped[path]
+            part, was_capped = less.times(part.worst / whole), True
         hours = hours + part
     arithmetic = _arithmetic(group, group.rule.effort)
     if was_capped:
