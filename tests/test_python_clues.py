@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 from porter import detect, rules
@@ -14,6 +17,7 @@ from porter.size.repository import served_by
 
 WORDS = words_of(rules.load().rules.values())
 assert WORDS is not None
+ROOT = Path(__file__).parent.parent
 
 
 def looked(text: str, *clues: Clue) -> tuple[bool, list[int]]:
@@ -51,6 +55,14 @@ def test_what_only_one_detector_asks_for_lets_a_file_in(text: str, rule: str) ->
     hits, problems = detect.detect(parsed, audit.index, audit.config, audit.matcher, audit.detectors)
     assert not problems
     assert rule in {hit.rule for hit in hits}
+
+
+@pytest.mark.parametrize("folder", ["rules", "repos"])
+def test_the_words_lose_no_finding_of_the_fixtures(folder: str) -> None:
+    """Options that define a macro for CUDA in a string were once passed over, so that dead code was reported."""
+    fast, slow = runpy.run_path(str(ROOT / "tests/benchmarks/prefilter_loss.py"))["both"](ROOT / "fixtures" / folder, 0)
+    assert len(slow) > 150
+    assert fast == slow
 
 
 def test_an_engine_is_found_without_any_other_word() -> None:

@@ -25,6 +25,7 @@ DOTTED_KINDS = ("py_call", "py_attr")
 BASE_WORDS = (
     b"install_requires", b"extras_require", b"setup_requires", b"__global__", b"__device__", b"rawkernel", b"rawmodule", b"sourcemodule",
     b"load_inline", b"nvcc", b"cpp_extension", b"cudaextension", b"extra_cuda_cflags",  # build_symbol and compile_flag facts
+    (b'"-d', b"__global__"), (b"'-d", b"__global__"),  # macros that options of a program define for the CUDA in its strings
     b"rocm", (b"hip", b"rocm"),  # a sign of a port is worth a look too
 )  # fmt: skip
 BY_NAME = (  # words of calls that import what a string names, or ask for it
