@@ -18,7 +18,8 @@ from porter.config import Config
 from porter.discover import Entry
 
 KEY_BYTES = 24
-READERS = ("tree-sitter", "tree-sitter-cpp", "tree-sitter-cuda", "tree-sitter-python", "PyYAML", "packaging")  # libraries that read files
+# Libraries that read files, or say which ones are read.
+READERS = ("tree-sitter", "tree-sitter-cpp", "tree-sitter-cuda", "tree-sitter-python", "PyYAML", "packaging", "pathspec")
 # Settings that change what is said of findings, or how fast, but not what is found in a file.
 ELSEWHERE = frozenset((
     "jobs", "exclude", "rules_dirs", "seed", "severities", "per_path", "require_reason", "today", "notes", "effort", "hipify_perl",

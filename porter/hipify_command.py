@@ -150,7 +150,7 @@ def _read(path: Path, limit: int) -> bytes:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def cuda_sources(root: Path, passed_over: list[str] | None = None) -> Iterator[tuple[str, bytes]]:
+def cuda_sources(root: Path, passed_over: list[str]) -> Iterator[tuple[str, bytes]]:
     """Path and bytes of every CUDA file below a folder, vendored ones too: a build needs all of them.
 
     ``passed_over`` gets the paths of those that are too large or cannot be read.
@@ -160,10 +160,11 @@ def cuda_sources(root: Path, passed_over: list[str] | None = None) -> Iterator[t
         if entry.kind not in ("cuda", "cxx"):
             continue
         data = read_below(root, entry.path, config.max_bytes + 1)
+        if entry.kind != "cuda" and kind_of(entry.path, data) != "cuda":
+            continue
         if data is None or len(data) > config.max_bytes:
-            if passed_over is not None and (entry.kind == "cuda" or kind_of(entry.path, data) == "cuda"):
-                passed_over.append(entry.path)
-        elif entry.kind == "cuda" or kind_of(entry.path, data) == "cuda":
+            passed_over.append(entry.path)
+        else:
             yield entry.path, data
 
 

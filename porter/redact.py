@@ -116,7 +116,7 @@ class _Redactor:
         return msgspec.structs.replace(line, label=label, group=self.group(line.group))
 
     def evidence(self, evidence: Evidence | None) -> Evidence | None:
-        """The rungs stay; note and compilers are porter's own words."""
+        """The rungs stay; the compilers are named in porter's own words."""
         if evidence is None:
             return None
         rungs = {self.path(path): rung for path, rung in evidence.rungs.items()}

@@ -28,6 +28,14 @@ def test_a_pipe_in_a_rules_folder_is_one_clear_error(area: str, tmp_path: Path) 
         rules.load((str(tmp_path),))
 
 
+def test_a_link_that_leads_to_itself_is_one_too(tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api" / "a.toml").symlink_to("b.toml")
+    (tmp_path / "api" / "b.toml").symlink_to("a.toml")
+    with pytest.raises(RuleError, match="no regular file"):
+        rules.load((str(tmp_path),))
+
+
 def test_the_version_of_the_rules_knows_names_and_boundaries(tmp_path: Path) -> None:
     versions = set()
     for number, files in enumerate(({"a": "x = 1\n", "b": "y = 1\n"}, {"a": "x = 1\ny = 1\n", "b": ""}, {"a": "x = 1\n", "c": "y = 1\n"})):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from porter import pipeline, unchanged
+from porter import cache_keys, pipeline, unchanged
 from porter.config import Config
 from porter.model import Report
 from porter.unchanged import Watch
@@ -151,6 +152,18 @@ def test_other_settings_commands_or_users_are_not_known(tree: Path, monkeypatch:
     assert Watch(tree, config, "porter scan other").report() is None
     assert known(tree, msgspec.structs.replace(config, jobs=3)) is not None
     monkeypatch.setattr("os.geteuid", lambda: 4711)
+    assert known(tree, config) is None
+
+
+@pytest.mark.parametrize("library", ["tree-sitter", "PyYAML", "pathspec"])
+def test_another_release_of_a_library_that_reads_files_or_ignores_them_is_not_known(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    config = config_of(tree)
+    scan(tree, config)
+    really = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "99" if name == library else really(name))
+    monkeypatch.setattr(cache_keys, "of_program", cache_keys.of_program.__wrapped__)
     assert known(tree, config) is None
 
 
