@@ -21,11 +21,6 @@ _IN_JSON = re.compile(
     rb"|\xcd\x8f|\xe1\x85[\x9f\xa0]|\xe1\x9e[\xb4\xb5]|\xe1\xa0[\x8b-\x8f]|\xe3\x85\xa4|\xef\xbe\xa0|\xef\xb8[\x80-\x8e]"
     rb"|\xf0\x9b\xb2[\xa0-\xa3]|\xf0\x9d\x85[\xb3-\xba]|\xf3\xa0[\x80-\xbf][\x80-\xbf]"
 )
-_STARTS = (
-    b"\x7f", b"\xc2", b"\xd8\x9c", b"\xe2\x80", b"\xe2\x81", b"\xef\xbb\xbf", b"\xef\xbf", b"\xcd\x8f", b"\xe1\x85", b"\xe1\x9e",
-    b"\xe1\xa0",
-    b"\xe3\x85\xa4", b"\xef\xbe\xa0", b"\xef\xb8", b"\xf0\x9b\xb2", b"\xf0\x9d\x85", b"\xf3\xa0",
-)  # fmt: skip
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -65,9 +60,7 @@ def json_text(value: bytes) -> str:
 def json_bytes(value: bytes) -> bytes:
     """The same as bytes, without the line end behind it."""
     data = msgspec.json.format(value, indent=2)
-    if not data.isascii() or b"\x7f" in data:
-        data = _IN_JSON.sub(_escaped, data) if any(start in data for start in _STARTS) else data
-    return data
+    return data if data.isascii() and b"\x7f" not in data else _IN_JSON.sub(_escaped, data)
 
 
 def _escaped(match: re.Match[bytes]) -> bytes:
