@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import resource
@@ -18,6 +19,7 @@ from porter.limits import GC_THRESHOLDS
 PARENT_SECONDS = 1.0  # between two looks whether the parent still lives
 SEND_SECONDS = 0.2  # results are kept this long, to be sent together
 MEMORY_BYTES = 6 * 2**30
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def serve(
@@ -63,6 +65,8 @@ def _settle(parent: int) -> None:
     with contextlib.suppress(ValueError, OSError):
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if hard < 0 else min(MEMORY_BYTES, hard), hard))
+    with contextlib.suppress(AttributeError, OSError):  # Linux ends a worker even in native code that lets no thread of Python run
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import os
@@ -147,22 +148,30 @@ def test_reports_of_it_are_inert(tree: Path, ruleset: RuleSet) -> None:
 
 
 def test_an_environment_never_reaches_a_report(tmp_path: Path) -> None:
-    (tmp_path / "a.cu").write_bytes(ATTACKS["names"]["-rf.cu"] + b"// $HOME ${GITHUB_TOKEN} %PATH%\n")
-    environment = {**os.environ, "GITHUB_TOKEN": "tell-nobody", "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "porter", "scan", str(tmp_path / "a.cu"), "--no-cache", "--jobs", "0", "--format", "json"]
-    run = subprocess.run(words, env=environment, capture_output=True, timeout=100, check=True)
-    assert b"tell-nobody" not in run.stdout and str(Path.home()).encode() + b"/" not in run.stdout
+    (tmp_path / "a.cu").write_bytes(ATTACKS["names"]["-rf.cu"] + b"// $HOME ${GITHUB_TOKEN} %PATH% $USER\n")
+    told = dict.fromkeys(("GITHUB_TOKEN", "USER", "LOGNAME", "HOSTNAME", "EMAIL", "HTTPS_PROXY"), "tell-nobody")
+    environment = {**os.environ, **told, "HOME": "/home/tell-nobody", "PYTHONPATH": str(ROOT)}
+    for form in ("json", "html"):
+        words = [sys.executable, "-m", "porter", "scan", str(tmp_path / "a.cu"), "--no-cache", "--jobs", "0", "--format", form]
+        run = subprocess.run(words, env=environment, capture_output=True, timeout=100, check=True)
+        assert b"nvshmem" in run.stdout and b"tell-nobody" not in run.stdout
 
 
 def test_tiny_conditionals_cost_time_in_proportion(ruleset: RuleSet, tmp_path: Path) -> None:
-    auditor, took = Auditor(Config(), ruleset, tmp_path), []
-    for count in (1_500, 6_000):
-        (tmp_path / "a.cu").write_bytes(b"#ifdef A\nint a;\n#endif\n" * count)
-        started = time.process_time()
-        examined = auditor.examine(Entry("a.cu", "cuda", 23 * count))
-        took.append(time.process_time() - started)
-        assert not examined.problems
-    assert took[1] < 8 * took[0], took
+    auditor = Auditor(Config(), ruleset, tmp_path)
+    took = {750: 9e9, 6_000: 9e9}
+    gc.collect()
+    gc.freeze()  # else a full collection of what all tests before this one left behind is counted: 0.3 s for three million objects
+    try:
+        for count in (750, *took, *took, *took):  # the very first run also makes queries and tables
+            (tmp_path / "a.cu").write_bytes(b"#ifdef A\nint a;\n#endif\n" * count)
+            started = time.process_time()
+            examined = auditor.examine(Entry("a.cu", "cuda", 23 * count))
+            took[count] = min(took[count], time.process_time() - started)
+            assert not examined.problems
+    finally:
+        gc.unfreeze()
+    assert took[6_000] < 16 * took[750], took  # in proportion 8 times, squared 64 times
 
 
 def test_a_file_that_takes_too_long_is_named(ruleset: RuleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
