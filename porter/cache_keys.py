@@ -7,7 +7,6 @@ import functools
 import hashlib
 import sys
 from collections.abc import Iterable
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +46,8 @@ def of_program() -> bytes:
 
 
 def _releases() -> list[str]:
+    from importlib import metadata  # slow to load, and a scan without a cache asks for no version
+
     found = []
     for name in READERS:
         with contextlib.suppress(metadata.PackageNotFoundError):

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
-
 from porter import limits
 from porter.discover import read_below
 from porter.model import Fact, SourceFile
@@ -76,6 +74,8 @@ def _names(path: str, data: bytes) -> Iterator[str]:
     else:
         name = _declared(data.decode("utf-8", "replace"), path.endswith(".toml"))
     if WORD.match(name):
+        from packaging.utils import canonicalize_name  # slow to load, and most trees of CUDA name no package
+
         yield PREFIX + canonicalize_name(name)
 
 

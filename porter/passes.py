@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from porter import cache_keys, link, own_names, remembered, workers
+from porter import cache_keys, link, own_names, rehearsal, remembered, workers
 from porter.cache import Store
 from porter.config import Config
 from porter.contents import content_of
@@ -78,6 +78,9 @@ class Passes:
 
     def own_names(self, entries: Iterable[Entry]) -> frozenset[str]:
         """Names that the project gives itself; a file that kills its worker gives none, and its examination says what is wrong."""
+        entries = list(entries)
+        if not self._looks:  # else most files are known, and workers see few
+            self._pool.prepare(rehearsal.rehearse, {entry.kind for entry in entries})
         by_path = {entry.path: entry for entry in entries if entry.origin is Origin.OWN}
         wanted = [by_path[path] for path in own_names.files(by_path)]
         found = [outcome.value or () for outcome in self._pool.run("own_names", wanted, lambda task: task.size)]

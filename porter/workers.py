@@ -79,6 +79,12 @@ class Pool:
             if worker is not None and not worker.send((method, args)):
                 self._replace(number)
 
+    def prepare(self, function: Callable[..., Any], *args: Any) -> None:
+        """Call a function with the object that forked workers begin with, before there are any; nothing where none is forked."""
+        if self.jobs and self._model is None and _context().get_start_method() == "fork":
+            self._model = self.make(*self.args)
+            function(self._model, *args)
+
     def close(self) -> None:
         """End all workers at once."""
         for number in range(len(self._workers)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import time
@@ -10,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from porter import limits, workers
+from porter import limits, rehearsal, rules, workers
+from porter.config import Config
+from porter.detectors import places, unsupported_api
+from porter.examine import Auditor
+from porter.hipify import api, choices
+from porter.kinds import kind_of
 
 
 class Clerk:
@@ -71,6 +77,30 @@ def test_what_is_told_reaches_workers_that_start_later() -> None:
         pool.tell("learn", 100)
         outcomes = {o.task: o.value for o in pool.run("square", [1, 2, 7], size)}
     assert outcomes == {1: 101, 2: 104, 7: None}
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="workers are not forked here")
+def test_workers_begin_with_what_was_prepared() -> None:
+    with contextlib.closing(workers.Pool(Clerk, (), 2)) as pool:
+        pool.prepare(Clerk.learn, 100)
+        assert sorted(o.value for o in pool.run("square", [1, 2], size)) == [101, 104]
+        pool.prepare(Clerk.learn, 200)  # too late for those that run
+        assert {o.task: o.value for o in pool.run("square", [1, 2, 7], size)} == {1: 101, 2: 104, 7: None}
+    with contextlib.closing(workers.Pool(Clerk, (), 0)) as pool:
+        pool.prepare(Clerk.learn, 100)
+        assert [o.value for o in pool.run("square", [1], size)] == [1]
+
+
+def test_a_rehearsal_reads_its_pieces_and_leaves_nothing_to_be_made() -> None:
+    auditor = Auditor(Config(), rules.load())
+    for kind, (name, text) in rehearsal.PIECES.items():
+        assert kind_of(name) == kind
+        assert auditor.rule_lines_of({name: text})[name], name  # raises where something fails
+    rehearsal.rehearse(auditor, rehearsal.PIECES)
+    made = [one.cache_info().misses for one in (api.table, choices._choices, unsupported_api._other_rules, places._query)]
+    assert 0 not in made
+    auditor.rule_lines_of({"other.cu": rehearsal.PIECES["cuda"][1] + b"int other;\n"})
+    assert made == [one.cache_info().misses for one in (api.table, choices._choices, unsupported_api._other_rules, places._query)]
 
 
 def test_a_worker_gets_the_tasks_again_that_it_had(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -137,13 +136,8 @@ def _is_own(name: str, index: Index) -> bool:
 def _other_rules() -> Matcher:
     """The data rules that speak of single CUDA names."""
     folder = rules_folder()
-    rules = {}
-    for area in OTHER_AREAS:
-        for path in sorted((folder / area).glob("*.toml")):
-            if "detector" not in tomllib.loads(path.read_text(encoding="utf-8")):
-                rule = load_file(path, area)
-                rules[rule.id] = rule
-    return Matcher(RuleSet(rules, ""))
+    found = (load_file(path, area) for area in OTHER_AREAS for path in sorted((folder / area).glob("*.toml")))
+    return Matcher(RuleSet({rule.id: rule for rule in found if not rule.detector}, ""))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -91,6 +91,7 @@ class ArgumentEdit(msgspec.Struct, frozen=True, gc=False):
     lossy: bool = False
 
 
+@functools.lru_cache(maxsize=1000)  # ten thousand names share a few dozen
 def version(text: str) -> Version:
     """A dotted version as numbers; what is no number counts as 0."""
     return tuple(int(part) if part.isdigit() else 0 for part in text.split(".")) if text else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import msgspec
 
@@ -58,15 +59,29 @@ CAFFE2 = "caffe2"
 _SAME_EVERYWHERE = ("supported", "experimental")
 
 
-@functools.lru_cache(maxsize=16)
 def choices(options: Options) -> Choices:
     """The choices for these options; raises ConfigError for an unknown ROCm version."""
-    hip = api.hip_version(options.rocm)
+    return _kept(options.keep, options.roc, options.miopen, options.experimental, options.rocm)
+
+
+@functools.lru_cache(maxsize=16)
+def _kept(keep: frozenset[str], *settings: Any) -> Choices:
+    """The choices without those for names that stay as they are."""
+    made = _choices(*settings)
+    if not keep:
+        return made
+    words = {name.encode() for name in keep}
+    headers, names = ({word: choice for word, choice in found.items() if word not in words} for found in (made.headers, made.names))
+    return Choices(headers, names, made.hip)
+
+
+@functools.lru_cache(maxsize=16)  # no other option has a say
+def _choices(roc: bool, miopen: bool, experimental: bool, rocm: str) -> Choices:
+    options = Options(roc, miopen, experimental, rocm=rocm)
+    hip = api.hip_version(rocm)
     headers: dict[bytes, Choice] = {}
     names: dict[bytes, Choice] = {}
     for entry in api.table().values():
-        if entry.name in options.keep:
-            continue
         choice = _choose(entry, options, hip)
         if choice is not None:
             (headers if entry.kind == "header" else names)[entry.name.encode()] = choice

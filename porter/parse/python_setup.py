@@ -11,7 +11,6 @@ from porter.parse.python_guards import PythonGuards
 from porter.parse.python_imports import SEEN_BY
 from porter.parse.python_strings import string_value
 from porter.parse.python_tree import Source, field, inside, named
-from porter.parse.requirement_line import read_requirement
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -103,6 +102,8 @@ def _requirement(source: Source, guards: PythonGuards, node: Node) -> Fact | Non
     text = string_value(source, node)
     if not text or len(text) > 400:
         return None
+    from porter.parse.requirement_line import read_requirement  # what reads markers is slow to load, and few files need it
+
     try:
         need = read_requirement(text)
     except ValueError:
