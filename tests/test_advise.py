@@ -101,3 +101,24 @@ def test_a_way_that_translates_says_what_it_does_not_carry_over(tmp_path: Path) 
     plain = "".join(f"__global__ void p{i}(float* x) {{ x[threadIdx.x] = {i}; }}\n" for i in range(30))
     few = scanned(tmp_path / "few", t_DOT_cu=CLUSTER, k_DOT_cu=plain, m_DOT_cu=MASK, setup_DOT_py=setup).strategies[0]
     assert few.id == "hipify-build" and "1 of 32 kernels stand on" in few.reason and "not carried over by it" in few.reason
+
+
+def test_a_step_leaves_to_another_what_that_one_is_for(tmp_path: Path) -> None:
+    """Pinning an image was said to settle variables of NCCL and vLLM's attention back end; a step that is not shown settles nothing."""
+    env = "export VLLM_ATTENTION_BACKEND=FLASHINFER\nexport NCCL_NVLS_ENABLE=1\nvllm serve m --tensor-parallel-size 16\n"
+    steps = {step.id: step.rules for step in scanned(tmp_path / "served", env_DOT_sh=env).runbook}
+    assert "vllm-attention-backend-variable" in steps["serving"] and "nccl-nvlink-variables" in steps["collectives"]
+    assert "tensor-parallel-over-node" in steps["parallel"] and "tensor-parallel-over-node" not in steps["serving"]
+    assert not {"vllm-attention-backend-variable", "nccl-nvlink-variables", "tensor-parallel-over-node"} & set(steps["image"])
+    alone = scanned(tmp_path / "alone", env_DOT_sh="export NCCL_MNNVL_ENABLE=1\n")
+    rules = {finding.rule for finding in alone.findings}
+    assert rules and rules == {rule for step in alone.runbook for rule in step.rules}
+
+
+def test_the_baseline_asks_only_for_versions_that_a_command_records(tmp_path: Path) -> None:
+    """C++ repositories were asked for the versions of packages, and no command recorded any."""
+    hpc = scanned(tmp_path / "hpc", k_DOT_cu=MASK).runbook[0]
+    assert "versions of the driver and the compiler," in hpc.expect and "nvcc --version > baseline-compiler.txt" in hpc.commands
+    served = scanned(tmp_path / "served", serve_DOT_py="import tensorrt_llm\n").runbook[0]
+    assert "versions of the driver and the packages," in served.expect and any("pip freeze" in one for one in served.commands)
+    assert not any("nvcc" in one for one in served.commands)

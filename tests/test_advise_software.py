@@ -65,5 +65,18 @@ def test_every_release_gets_an_image_and_wheels_that_are_not_newer(rocm: str) ->
     assert all(wheel.rocm in wheel.index or f"rocm{wheel.rocm}" in wheel.package for wheel in book.wheels)
 
 
+@pytest.mark.parametrize("trait", ["jax", "tensorflow", "torch", "vllm", "sglang", ""])
+def test_the_newest_release_with_images_has_one_for_every_framework(trait: str) -> None:
+    """JAX and TensorFlow were sent to images of ROCm 10.0 when those of 10.1 were out."""
+    made = software.image(_book().image, (trait,), "10.1")
+    assert made.commands[0].startswith('IMAGE="rocm/') and "# of ROCm" not in made.commands[0] and "10.1" in made.commands[0]
+
+
+def test_sources_name_a_state_of_a_page_that_stays() -> None:
+    """A page at HEAD says something else tomorrow; of one the state could not be had, and its sentence says what other states say."""
+    moving = [one for one in (*_book().image, *_book().wheels) if "/blob/HEAD/" in one.url]
+    assert all("states of the page" in one.says for one in moving) and len(moving) <= 1
+
+
 def test_hip_counts_apart_from_rocm() -> None:
     assert [api.rocm_versions()[rocm] for rocm in ("7.2", "7.14", "10.0", "10.1", "10.2")] == ["7.2", "7.14", "7.15", "7.16", "7.17"]

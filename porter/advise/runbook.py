@@ -16,6 +16,7 @@ from porter.estimate import parameters
 from porter.model import Finding, Report, RunbookStep
 
 GPUS = 8  # of one server
+PYTHON = frozenset({"python", "notebook", "requirements"})  # kinds of files that say that packages are installed
 AMD_BUILD = "build-amd"  # the baseline has a build folder of its own
 GPUS_OF = {"gfx90a": ("MI250X",), "gfx942": ("MI300X", "MI325X"), "gfx950": ("MI350X", "MI355X"), "gfx1250": ("MI455X",)}
 NO_TESTS = "# no tests were found: run the program on fixed inputs and keep its outputs"
@@ -33,6 +34,7 @@ class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str
     expect: str
     commands: tuple[str, ...] = ()
+    cuda_commands: tuple[str, ...] = ()
     python_commands: tuple[str, ...] = ()
     way_commands: dict[str, tuple[str, ...]] = {}  # come first where this strategy is recommended
     test_commands: bool = False
@@ -42,13 +44,19 @@ class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     needs_findings: bool = False
     categories: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()  # globs, as in ``except_``
-    except_: tuple[str, ...] = msgspec.field(default=(), name="except")
+    except_: tuple[str, ...] = msgspec.field(default=(), name="except")  # settled by another step, where one that does is shown
 
-    def settles(self, finding: Finding) -> bool:
-        """Whether the step settles it."""
-        if any(fnmatch.fnmatchcase(finding.rule, glob) for glob in self.rules):
-            return True
-        return finding.category in self.categories and not any(fnmatch.fnmatchcase(finding.rule, glob) for glob in self.except_)
+    def names(self, finding: Finding) -> bool:
+        """Whether the step is the one for the finding's rule."""
+        return any(fnmatch.fnmatchcase(finding.rule, glob) for glob in self.rules)
+
+    def may_settle(self, finding: Finding) -> bool:
+        """Whether the step settles it where no step is more to the point."""
+        return finding.category in self.categories or self.names(finding)
+
+    def gives_up(self, finding: Finding) -> bool:
+        """Whether another step that may settle it is more to the point."""
+        return not self.names(finding) and any(fnmatch.fnmatchcase(finding.rule, glob) for glob in self.except_)
 
 
 class _Book(msgspec.Struct, frozen=True):
@@ -72,9 +80,22 @@ def steps(report: Report) -> tuple[RunbookStep, ...]:
     seen = traits(report)
     if not (seen.has_cuda or report.findings):
         return ()
-    made = [_made(step, report, seen) for step in _book().step if _shown(step, seen)]
+    shown = [step for step in _book().step if _shown(step, seen)]
+    settled = _settled(shown, report.findings)
+    made = [_made(step, rules, report, seen) for step, rules in zip(shown, settled, strict=True)]
     needs = {step.id for step in _book().step if step.needs_findings}
     return tuple(step for step in made if step.settles or step.id not in needs)
+
+
+def _settled(shown: Sequence[_Step], findings: Sequence[Finding]) -> list[set[str]]:
+    """The rules whose findings each step settles: where the step that is more to the point is not shown, the others do."""
+    settled: list[set[str]] = [set() for _ in shown]
+    for finding in {finding.rule: finding for finding in findings}.values():  # a rule has one category
+        able = [at for at, step in enumerate(shown) if step.may_settle(finding)]
+        best = [at for at in able if not shown[at].gives_up(finding)] or able
+        for at in best:
+            settled[at].add(finding.rule)
+    return settled
 
 
 def _shown(step: _Step, seen: Traits) -> bool:
@@ -82,8 +103,7 @@ def _shown(step: _Step, seen: Traits) -> bool:
     return (not step.traits or not words.isdisjoint(step.traits)) and words.isdisjoint(step.without)
 
 
-def _made(step: _Step, report: Report, seen: Traits) -> RunbookStep:
-    settled = [finding for finding in report.findings if step.settles(finding)]
+def _made(step: _Step, settled: set[str], report: Report, seen: Traits) -> RunbookStep:
     pinned = _pinned(step.id, report, seen)
     words = _words(report, seen) | (pinned.fields if pinned else {})
     optional = ("test", "size")  # commands that need what this repository may not have
@@ -91,16 +111,17 @@ def _made(step: _Step, report: Report, seen: Traits) -> RunbookStep:
     way = next((way.id for way in report.strategies if way.recommended), "")
     asked = (*step.way_commands.get(way, ()), *step.commands)
     commands += [one.format_map(words) for one in asked if all(words[name] or f"{{{name}}}" not in one for name in optional)]
-    if step.python_commands and seen.kinds & {"python", "notebook", "requirements"}:
-        commands += step.python_commands
+    commands += step.cuda_commands if seen.has_cuda else ()
+    commands += step.python_commands if seen.kinds & PYTHON else ()
     if step.build_commands:
         commands += _builds(report, seen)
     if step.test_commands:
         commands += _tests(seen, "build" if step.phase == "baseline" else AMD_BUILD) or [_untested(seen, step.phase)]
+    groups = {finding.group for finding in report.findings if finding.rule in settled}
     return RunbookStep(
         id=step.id, phase=step.phase, title=step.title, why=f"{step.why} {pinned.sentence}." if pinned and pinned.sentence else step.why,
-        commands=tuple(commands), expect=step.expect.format_map(words), settles=tuple(sorted({f.group for f in settled})),
-        rules=tuple(sorted({f.rule for f in settled})), sources=(pinned.source,) if pinned else (),
+        commands=tuple(commands), expect=step.expect.format_map(words), settles=tuple(sorted(groups)),
+        rules=tuple(sorted(settled)), sources=(pinned.source,) if pinned else (),
     )  # fmt: skip
 
 
@@ -114,16 +135,18 @@ def _pinned(step: str, report: Report, seen: Traits) -> software.Software | None
 def _words(report: Report, seen: Traits) -> dict[str, str]:
     """What the commands are filled with; nothing that the scanned repository chose reaches a command."""
     tests = _tests(seen)
+    versions = ["the driver", *(["the compiler"] if seen.has_cuda else []), *(["the packages"] if seen.kinds & PYTHON else [])]
     gpus = [gpu for target in report.targets for gpu in GPUS_OF.get(target, (target,))]
     return {
-        "targets": ",".join(report.targets), "one_target": _either(report.targets), "one_gpu": _either(gpus), "rocm": report.rocm,
+        "targets": ",".join(report.targets), "one_target": _listed(report.targets), "one_gpu": _listed(gpus), "rocm": report.rocm,
         "root": ".", "gpus": str(GPUS), "test": tests[0] if tests else "", "size": _size(report, seen),
+        "versions": _listed(versions, "and"),
     }  # fmt: skip
 
 
-def _either(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], word: str = "or") -> str:
     """Names for a sentence: a, b or c."""
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _untested(seen: Traits, phase: str) -> str:
