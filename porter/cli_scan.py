@@ -43,6 +43,7 @@ FOUND, INCOMPLETE = 1, 3
 @click.option("--no-config", is_flag=True, help="Do not read settings from PATH.")
 @click.option("--model", "models", multiple=True, help="Size this model too: a config.json, its folder, or a public name; may be repeated.")
 @click.option("--prices", default="", type=click.Path(), help="TOML or CSV with monthly prices per server of eight GPUs.")
+@click.option("--throughput", multiple=True, metavar="[GPU=]N", help="Tokens a second you measured for one replica; may be repeated.")
 @click.option("--require-reason", is_flag=True, help="A suppression without a reason does not count.")
 @click.option("--changed-since", default="", metavar="REV", help="Look only at files that differ from this git revision of PATH.")
 @click.option("--verify", is_flag=True, help="Ask the compilers of this machine too how far the translation comes (see porter verify).")
@@ -172,7 +173,17 @@ def _config(options: dict[str, Any], file: Settings) -> Config:
         require_reason=options["require_reason"] or file.require_reason, today=datetime.date.today().isoformat(), notes=file.notes,
         cache_dir="" if options["no_cache"] else _cache_dir(options["cache_dir"]), changed_since=options["changed_since"],
         git=_git(), effort=file.effort, models=options["models"], prices=options["prices"],
+        throughput=_throughput(options["throughput"]),
     )  # fmt: skip
+
+
+def _throughput(texts: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    """What was measured; what reads prices is loaded by those who have some."""
+    if not texts:
+        return ()
+    from porter.size.prices import throughput_of
+
+    return tuple(throughput_of(text) for text in texts)
 
 
 def _git() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import shutil
@@ -36,7 +35,7 @@ _OPTIONS = ("layers", "heads", "kv_heads", "head_dim", "kv_latent")
 )
 @click.option("--concurrency", default="1", show_default=True, metavar="N", help="Sequences at a time, each of full length.")
 @click.option(
-    "--reserve", default="10%", show_default=True, metavar="R", help="Memory of each GPU kept for activations and runtime: 10% or 12GB."
+    "--reserve", default="", metavar="R", help="Of each GPU, for activations and runtime: 10% or 12GB. Default: the command's, else 10%."
 )
 @click.option("--prices", default="", type=click.Path(), help="TOML or CSV with monthly prices per server of eight GPUs.")
 @click.option("--throughput", multiple=True, metavar="[GPU=]N", help="Tokens a second you measured for one replica; may be repeated.")
@@ -66,6 +65,7 @@ def _given(options: dict[str, Any]) -> Any:
     """The options as numbers; raises ConfigError for what is none."""
     from porter.size.answers import Given
     from porter.size.dtypes import dtype_of
+    from porter.size.prices import throughput_of
 
     sizes = {name: _count(options[name], f"--{name.replace('_', '-')}", 1_000_000) for name in _OPTIONS}
     share, gigabytes = _reserve(options["reserve"])
@@ -75,7 +75,7 @@ def _given(options: dict[str, Any]) -> Any:
         dtype=dtype_of(options["dtype"]) if options["dtype"] else None,
         kv_dtype=dtype_of(options["kv_dtype"], "--kv-dtype") if options["kv_dtype"] else None,
         reserve_share=share, reserve_gb=gigabytes, prices=options["prices"],
-        throughput=tuple(_throughput(text) for text in options["throughput"]), default_context=DEFAULT_CONTEXT, **sizes,
+        throughput=tuple(throughput_of(text) for text in options["throughput"]), default_context=DEFAULT_CONTEXT, **sizes,
     )  # fmt: skip
 
 
@@ -108,7 +108,10 @@ def _tokens(text: str) -> int:
     return _count(number, "--context", 10**8) * factor
 
 
-def _reserve(text: str) -> tuple[float, float]:
+def _reserve(text: str) -> tuple[float | None, float]:
+    """Share and gigabytes; no share where the option is left out."""
+    if not text:
+        return None, 0.0
     match = _RESERVE.match(text.strip())
     if match is None:
         raise ConfigError(f"--reserve: '{text}' is neither a share nor a size", "examples: 10%, 12GB")
@@ -118,14 +121,3 @@ def _reserve(text: str) -> tuple[float, float]:
     if value >= 100:
         raise ConfigError(f"--reserve: {text} leaves no memory for the model", "examples: 10%, 12GB")
     return value / 100, 0.0
-
-
-def _throughput(text: str) -> tuple[str, float]:
-    gpu, _, number = text.rpartition("=")
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise ConfigError(f"--throughput: '{text}' is no number of tokens a second", "examples: 2400, MI355X=2400")
-    return gpu.strip().upper(), value

@@ -71,6 +71,7 @@ class Config(msgspec.Struct, frozen=True):
     changed_since: str = ""  # a git revision: only files that differ from it are looked at
     models: tuple[str, ...] = ()  # to size: a config.json, a folder with one, or a public name
     prices: str = ""  # a file with monthly prices of servers
+    throughput: tuple[tuple[str, float], ...] = ()  # GPU (empty: every one) and tokens a second of one replica, as the user measured them
     git: str = ""  # the path of git, for changed_since
 
     @property

@@ -139,6 +139,7 @@ class GpuFit(msgspec.Struct, frozen=True):
     gpu_hour: float | None = None
     month: float | None = None  # of the GPUs that the model needs
     gb_month: float | None = None
+    million_tokens: float | None = None  # cost; needs a throughput that the user measured
 
 
 class Note(msgspec.Struct, frozen=True):

@@ -29,6 +29,7 @@ from porter.model import (
     Severity,
     Skipped,
     Source,
+    Strategy,
     Suppression,
 )
 
@@ -109,7 +110,7 @@ class _Baseline(msgspec.Struct, frozen=True):
 
 
 class _File1(msgspec.Struct, frozen=True):
-    """What porter.report/1 holds of findings, hours and scope; other keys (strategies, runbook, phases, sizes) are passed over."""
+    """What porter.report/1 holds of findings, hours, ways and scope; other keys (runbook, phases, sizes) are passed over."""
 
     schema: str
     tool: _Tool
@@ -138,6 +139,7 @@ class _File1(msgspec.Struct, frozen=True):
     suppressions: tuple[_Suppressed, ...] = ()
     baseline: _Baseline | None = None
     scope: Scope | None = None
+    strategies: tuple[Strategy, ...] = ()
 
 
 def read(path: Path) -> Report:
@@ -180,6 +182,7 @@ def _report(saved: _File1) -> Report:
         amd_signs=saved.amd_signs, already_ported=saved.already_ported, redacted=saved.redacted, suppressed=hidden,
         suppressions={one.fingerprint: Suppression(one.kind, one.path, one.mark_line, one.reason) for one in saved.suppressions},
         baseline=_baseline(saved.baseline) if saved.baseline else None, scope=saved.scope,
+        strategies=saved.strategies,
     )  # fmt: skip
 
 

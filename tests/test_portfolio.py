@@ -19,7 +19,7 @@ from report_factory import empty_report, finding, rules
 from porter import report_file
 from porter.cli import main
 from porter.estimate.parameters import project
-from porter.model import EffortLine, Estimate, Hours, Quantiles, Report
+from porter.model import EffortLine, Estimate, Hours, Quantiles, Report, Strategy
 from porter.portfolio import book, listing, merge, page, run, saved
 from porter.portfolio.listing import Repository
 from porter.portfolio.one import Answer, Task, audit, signature
@@ -90,6 +90,19 @@ def test_ranking_puts_value_an_hour_first_and_failures_last() -> None:
     assert [row.name for row in whole.rows] == ["cheap", "dear", "plain", "gone"]
     assert not whole.complete
     assert merged(Answer("b", report(line("x", 2.0))), Answer("a", report(line("x", 3.0)))).rows[0].name == "b"
+
+
+def test_each_repository_stands_beside_the_way_that_its_report_recommends() -> None:
+    """The portfolio ranked repositories and did not say how any of them would be ported."""
+    ways = (Strategy("header", "One header", "", True, "", recommended=True), Strategy("copy", "A copy", "", True, ""))
+    data = json_report.render(empty_report_with(strategies=ways)).encode()
+    whole = merged(Answer("a", data), Answer("b", report(line("x", 2.0))))
+    assert {row.name: row.way for row in whole.rows} == {"a": "One header", "b": ""}
+    text = page.render(whole)
+    assert "<td>One header</td>" in text and "A copy" not in text
+    sheet = openpyxl.load_workbook(io.BytesIO(book.render(whole)))["Ranking"]
+    at = [cell.value for cell in sheet[1]].index("Recommended way")
+    assert {str(row[at].value or "") for row in sheet.iter_rows(min_row=2)} == {"One header", ""}
 
 
 def test_hostile_names_stay_text_everywhere() -> None:

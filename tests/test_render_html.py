@@ -177,7 +177,7 @@ def test_strategies_runbook_cost_and_backtest_are_shown():
 
 def test_sizes_of_models_are_shown():
     text = html.render(make_report())
-    row = ["AMD MI355X", "288 GB", "1", "tensor 1, 8 replicas a server of eight", "59.5 GB", "natively", "2,488"]
+    row = ["AMD MI355X", "288 GB", "1", "tensor 1, 8 replicas a server of eight", "59.5 GB", "natively", "3.40", "2,488"]
     assert cells(text, "sizing", "AMD MI355X") == row
     assert cells(text, "sizing", "AMD Small<1>")[2:4] == ["–", "no layout that porter tries holds it"]
     assert cells(text, "sizing", "NVIDIA H200")[1] == "141 GB ?" and cells(text, "sizing", "Weights")[1] == "141 GB"

@@ -12,7 +12,7 @@ from porter import pipeline
 from porter.cli import main
 from porter.config import Config
 from porter.render import html
-from porter.size import known
+from porter.size import answers, known
 from porter.size import repository as models
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -121,3 +121,37 @@ def test_a_folder_of_the_repository_goes_before_a_public_name(tmp_path: Path) ->
     (tmp_path / "run.sh").write_text("vllm serve models/Qwen3-8B-FP8\n")
     found = models.look(tmp_path).found
     assert [one.where for one in found][-1] == "run.sh:1" and found[-1].shape.params < 1e6
+
+
+def test_the_report_has_the_cost_of_an_hour_and_of_tokens_and_leaves_what_the_command_leaves(repository: Path, tmp_path: Path) -> None:
+    """Costs of a GPU-hour and of tokens stood in porter size alone, and the share of memory in a command was passed over."""
+    (repository / "serve.sh").write_text(SERVE.replace("--max-model-len", "--gpu-memory-utilization 0.97 --max-model-len"))
+    page = tmp_path / "report.html"
+    prices = ("--prices", str(ROOT / "docs" / "prices.example.toml"), "--throughput", "MI355X=2400", "--output", str(page))
+    found = sizing(repository, *prices)
+    assert found is not None
+    (model,) = found["models"]  # type: ignore[misc]
+    assert model["reserve_share"] == pytest.approx(0.03) and any("97% of each GPU" in note["text"] for note in model["advice"])
+    costs = {fit["gpu"]: fit["million_tokens"] for fit in model["fits"]}
+    assert costs["MI355X"] == pytest.approx(19900 / 8 / 730 / (2400 * 3600) * 1e6) and costs["H200"] is None
+    text = page.read_text()
+    assert (
+        "USD a GPU-hour" in text
+        and "USD a million tokens" in text
+        and "3 % of each GPU stays free" in text.replace("\xa0", " ").replace("3%", "3 %")
+    )
+    assert "USD" not in (text if sizing(repository, "--output", str(page)) is None else page.read_text())
+
+
+@pytest.mark.parametrize(
+    ("value", "share"), [("0.9", 0.1), (".85", 0.15), ("1.0", 0.0), ("1", 0.0), ("90", 0.1), ("$SHARE", 0.1), ("0", 0.1)]
+)
+def test_only_a_share_that_a_server_takes_sets_the_reserve(tmp_path: Path, value: str, share: float) -> None:
+    (tmp_path / "run.sh").write_text(
+        f"python -m sglang.launch_server --model-path Qwen/Qwen2.5-72B-Instruct --mem-fraction-static {value}\n"
+    )
+    found, _ = answers.find(tmp_path, answers.Given())
+    (made,) = answers.make(found, answers.Given())
+    assert made.load.reserve_share == pytest.approx(share)
+    (given,) = answers.make(found, answers.Given(reserve_share=0.2))
+    assert given.load.reserve_share == 0.2 and not any("gives" in note.text for note in given.advice)

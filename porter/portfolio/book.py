@@ -19,13 +19,14 @@ def render(portfolio: Portfolio) -> bytes:
 def _ranking(portfolio: Portfolio) -> tuple[str, Heads, Iterable[Sequence[Any]], dict[int, str]]:
     heads = (("Rank", 7), ("Repository", 36), ("Commit", 16), ("CUDA files", 11), ("CUDA lines", 11), ("Blockers", 10), ("Major", 8),
              ("P10, h", 10), ("P50, h", 10), ("P80, h", 10), ("P90, h", 10), ("Hand lines", 11), ("Likely, shared, h", 16),
-             ("Saved by sharing, h", 18), ("Value", 10), ("Value an hour", 13), ("Builds for AMD", 15), ("Complete", 10))  # fmt: skip
+             ("Saved by sharing, h", 18), ("Value", 10), ("Value an hour", 13), ("Recommended way", 44),
+             ("Builds for AMD", 15), ("Complete", 10))  # fmt: skip
     rows = (
         (
             i, row.name, row.commit, row.cuda_files, row.cuda_lines, row.severities.get("blocker", 0), row.severities.get("major", 0),
             row.hours.p10, row.hours.p50, row.hours.p80, row.hours.p90, row.hand_lines.p50, row.likely, row.shared,
             "" if row.value is None else row.value, "" if row.worth is None else row.worth,
-            "yes" if row.already_ported else "", "yes" if row.complete else "no",
+            row.way, "yes" if row.already_ported else "", "yes" if row.complete else "no",
         )
         for i, row in enumerate((row for row in portfolio.rows if not row.error), 1)
     )  # fmt: skip

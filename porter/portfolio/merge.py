@@ -44,6 +44,7 @@ class Row(msgspec.Struct, frozen=True):
     value: float | None = None
     worth: float | None = None  # value an hour of P50
     already_ported: bool = False
+    way: str = ""  # name of the way that its report recommends; empty where there is nothing to port
     complete: bool = True
     error: str = ""
 
@@ -205,10 +206,11 @@ def _row(repository: Repository, answer: Answer | None, report: Report | None, c
     for place in report.findings:
         severities[str(place.severity)] += 1
     p50 = report.estimate.hours.p50
+    way = next((way.name for way in report.strategies if way.recommended), "")
     return Row(
         repository.name, report.commit, report.cuda_files, report.cuda_lines, dict(sorted(severities.items())),
         report.estimate.hours, report.estimate.hand_lines, left, apart - left, repository.value,
-        None if repository.value is None else repository.value / max(p50, 0.1), report.already_ported, report.complete,
+        None if repository.value is None else repository.value / max(p50, 0.1), report.already_ported, way, report.complete,
     )  # fmt: skip
 
 

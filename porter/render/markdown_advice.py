@@ -67,14 +67,15 @@ def sizes(report: Report) -> list[str]:
 
 
 def _model(model: ModelSize) -> list[str]:
-    money = (f"{text(model.currency, 12)} a month",) if model.currency else ()
+    units, measured = text(model.currency, 12), any(fit.million_tokens is not None for fit in model.fits)
+    money = (f"{units} a GPU-hour", f"{units} a month", *((f"{units} a million tokens",) if measured else ())) if model.currency else ()
     rows = [
         (
             text(f"{fit.vendor} {fit.gpu}") + ("" if fit.verified else " (size unverified)"), f"{fit.memory_gb:,.0f} GB",
             numbers.count(fit.gpus) if fit.gpus else "–",
             f"tensor {fit.tensor}" + (f", pipeline {fit.pipeline}" if fit.pipeline > 1 else ""),
             numbers.count(fit.replicas) if fit.replicas else "–", f"{fit.free_gb:,.0f} GB", text(fit.runs),
-            *((f"{fit.month:,.0f}" if fit.month is not None else "–",) if model.currency else ()),
+            *map(_money, (fit.gpu_hour, fit.month, fit.million_tokens)[: len(money)]),
         )
         for fit in model.fits
     ]  # fmt: skip
@@ -85,9 +86,13 @@ def _model(model: ModelSize) -> list[str]:
         f"cache {model.kv_gb:,.1f} GB ({model.context:,} tokens, "
         f"{model.concurrency:,} at once, in {text(model.kv_dtype)}), {model.total_gb:,.1f} GB in all; "
         f"{model.reserve_share:.0%} of each GPU is left free. Found in: {text(model.where)}.", "",
-        *table(heads, rows, (1, 2, 4, 5)),
+        *table(heads, rows, (1, 2, 4, 5, *range(7, len(heads)))),
         *(_note(note) for note in model.advice), "",
     ]  # fmt: skip
+
+
+def _money(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:,.2f}"
 
 
 def runbook(report: Report) -> list[str]:

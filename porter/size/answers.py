@@ -11,7 +11,7 @@ from porter.errors import ConfigError, InputError
 from porter.size import hardware, known, prices, repository
 from porter.size.advice import Advice, advise
 from porter.size.dtypes import DTYPES, DType
-from porter.size.fit import Fit, Load, fit, need
+from porter.size.fit import RESERVE, Fit, Load, fit, need
 from porter.size.repository import Found
 from porter.size.shape import Cache, Shape
 from porter.size.show import Answer
@@ -31,7 +31,7 @@ class Given(msgspec.Struct, frozen=True):
     context: int = 0
     concurrency: int = 1
     default_context: int = 8192
-    reserve_share: float = 0.1
+    reserve_share: float | None = None  # None: what the serving command leaves, else RESERVE
     reserve_gb: float = 0.0
     prices: str = ""
     throughput: tuple[tuple[str, float], ...] = ()
@@ -105,9 +105,10 @@ def _answer(found: Found, given: Given, gpus: tuple[hardware.Gpu, ...], paid: pr
     weights, cache = repository.asked(found.served)
     weights = None if weights and weights.family == found.shape.format.family else weights
     default = min(given.default_context, found.shape.max_context or given.default_context)
+    share = _first(given.reserve_share, found.served.reserve if found.served else None, RESERVE)
     load = Load(
         given.context or found.context or default, given.concurrency, given.dtype or weights, given.kv_dtype or cache,
-        given.reserve_share, given.reserve_gb,
+        share, given.reserve_gb,
     )  # fmt: skip
     sizes = need(found.shape, load)
     fits = tuple(fit(found.shape, load, sizes, gpu) for gpu in gpus)
@@ -127,10 +128,17 @@ def _unpriced(paid: prices.Prices | None, measured: dict[str, float], gpus: tupl
     return (Advice(f"no price of {', '.join(missing)} in the price file, so what was measured there gives no cost"),) if missing else ()
 
 
+def _first(*shares: float | None) -> float:
+    """The first share that somebody gave."""
+    return next(share for share in shares if share is not None)
+
+
 def _of_command(found: Found, given: Given) -> tuple[Advice, ...]:
+    """What the serving command asks for and the numbers do not show by themselves."""
+    said = []
     if found.served and found.served.sequences > given.concurrency:
         most = found.served.sequences
-        return (
-            Advice(f"the command admits {most:,} sequences at a time: --concurrency {most} sizes the cache for all of them at full length"),
-        )
-    return ()
+        said.append(f"the command admits {most:,} sequences at a time: --concurrency {most} sizes the cache for all of them at full length")
+    if found.served and found.served.reserve is not None and given.reserve_share is None:
+        said.append(f"the command gives {found.served.memory:.0%} of each GPU to weights and cache; what it leaves is the reserve here")
+    return tuple(map(Advice, said))

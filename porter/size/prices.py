@@ -93,3 +93,15 @@ def cost(fit: Fit, prices: Prices, throughput: float | None) -> Cost | None:
     hour = monthly / PER_SERVER / prices.hours
     tokens = hour * fit.gpus / (throughput * 3600) * 1e6 if throughput else None
     return Cost(hour, monthly / (PER_SERVER * fit.gpu.memory_gb), monthly / PER_SERVER * fit.gpus, tokens)
+
+
+def throughput_of(text: str) -> tuple[str, float]:
+    """GPU (empty: every one) and tokens a second of one replica, from the words of --throughput; raises ConfigError."""
+    gpu, _, number = text.rpartition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise ConfigError(f"--throughput: '{text}' is no number of tokens a second", "examples: 2400, MI355X=2400")
+    return gpu.strip().upper(), value

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from porter.config import Config
 from porter.errors import ConfigError, InputError
 from porter.model_report import GpuFit, ModelSize, Note, Sizing
-from porter.size import answers, hardware, known, repository
-from porter.size import prices as prices_of
+from porter.size import answers, known, repository
 from porter.size.fit import Fit
 from porter.size.repository import Found, Look
 from porter.size.served import Served
@@ -22,16 +21,16 @@ if TYPE_CHECKING:
 MOST_MODELS = 8  # in the report; the others are counted
 
 
-def sizing(root: Path, configs: Iterable[str], served: Sequence[Served], named: Sequence[str] = (), prices: str = "") -> Sizing | None:
+def sizing(root: Path, configs: Iterable[str], served: Sequence[Served], config: Config) -> Sizing | None:
     """Sizes of the models in ``configs`` (paths of config.json files), of serving commands, and of those that the user names.
 
-    None where there is no model. Raises ConfigError for a name or a price file of the user's that cannot be used.
+    None where there is no model. Raises ConfigError for a name, a price file or a throughput of the user's that cannot be used.
     """
     look = repository.of(root, configs, served)
-    found = [*(_named(name) for name in named), *look.found]
+    found = [*(_named(name) for name in config.models), *look.found]
     if not found and not look.unknown:
         return None
-    given = answers.Given(prices=prices)
+    given = answers.Given(prices=config.prices, throughput=config.throughput)
     made = answers.make(answers.unique(found, given), given)
     models = tuple(_model(answer) for answer in made[:MOST_MODELS])
     return Sizing(models, look.unknown, max(0, len(made) - MOST_MODELS))
@@ -41,14 +40,14 @@ def of_audit(root: Path, own: Iterable[Examined], config: Config) -> Sizing | No
     """The sizes for a report: models of the files that were examined, and those of the settings."""
     files = tuple(own)
     configs = [one.path for one in files if repository.is_config(one.path)]
-    return sizing(root, configs, [served for one in files for served in one.served], config.models, config.prices)
+    return sizing(root, configs, [served for one in files for served in one.served], config)
 
 
 def check(config: Config) -> None:
-    """Raises ConfigError for a model or a price file that the user names and that cannot be used, before the audit begins."""
-    sizing(Path(), (), (), config.models, config.prices)
-    if config.prices:
-        prices_of.read(Path(config.prices), hardware.load())
+    """Raises ConfigError for a model, a price file or a throughput that the user names and that cannot be used, before the audit begins."""
+    sizing(Path(), (), (), config)
+    if config.prices or config.throughput:
+        answers.make((), answers.Given(prices=config.prices, throughput=config.throughput))
 
 
 def _named(name: str) -> Found:
@@ -87,4 +86,5 @@ def _fit(answer: Answer, fit: Fit) -> GpuFit:
         tensor=fit.tensor, pipeline=fit.pipeline, replicas=fit.replicas, free_gb=fit.free_gb if fit.gpus else 0.0,
         runs=fit.gpu.runs((answer.load.dtype or answer.shape.format).family), gpu_hour=cost.gpu_hour if cost else None,
         month=cost.deployment_month if cost else None, gb_month=cost.gb_month if cost else None,
+        million_tokens=cost.million_tokens if cost else None,
     )  # fmt: skip

@@ -13,6 +13,7 @@ SERVERS = ("vllm serve", "sglang serve")
 MODEL_FLAGS = ("--model", "--model-path", "--model-tag")
 CONTEXT_FLAGS = ("--max-model-len", "--context-length")
 SEQUENCES_FLAGS = ("--max-num-seqs", "--max-running-requests")
+MEMORY_FLAGS = ("--gpu-memory-utilization", "--mem-fraction-static")  # of a GPU, for weights and cache together
 TENSOR_FLAGS = ("--tensor-parallel-size", "-tp", "--tp", "--tp-size")
 CLASSES = frozenset({
     "vllm.LLM", "vllm.EngineArgs", "vllm.AsyncEngineArgs", "vllm.engine.arg_utils.EngineArgs", "vllm.engine.arg_utils.AsyncEngineArgs",
@@ -22,6 +23,7 @@ WORDS = ((b"^llm(", b"vllm"), (b"engineargs(", b"vllm"), (b"^engine(", b"sglang"
 """Calls of those classes, lower case, each with a word that its file holds too; ^ says that no letter stands in front."""
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w{0,60})(?::?-([^}]{1,120}))?\}?\Z")
 _STRING = re.compile(r"[\"']([\w./:@+-]{1,200})[\"']\Z")
+_FRACTION = re.compile(r"(?:\d?\.\d{1,6}|1)\Z")
 _SEPARATORS = " \t\"',[]\\"
 
 
@@ -36,6 +38,12 @@ class Served(msgspec.Struct, frozen=True):
     tensor: int = 0
     dtype: str = ""
     kv_dtype: str = ""
+    memory: float = 0.0  # the share of each GPU that weights and cache may take
+
+    @property
+    def reserve(self) -> float | None:
+        """The share of each GPU that the command leaves for everything else; None where it is silent."""
+        return round(1 - self.memory, 6) if self.memory else None
 
 
 def commands(file: SourceFile, facts: list[Fact]) -> Iterator[Served]:
@@ -79,6 +87,7 @@ def _served(model: str, path: str, line: int, values: Mapping[str, str]) -> Serv
     return Served(
         model, path, line, _number(values, CONTEXT_FLAGS), _number(values, SEQUENCES_FLAGS), _number(values, TENSOR_FLAGS),
         values.get("--quantization", ""), values.get("--kv-cache-dtype", ""),
+        _share(values),
     )  # fmt: skip
 
 
@@ -107,3 +116,10 @@ def _number(values: Mapping[str, str], names: tuple[str, ...]) -> int:
         if text.isascii() and text.isdigit() and len(text) < 9:
             return int(text)
     return 0
+
+
+def _share(values: Mapping[str, str]) -> float:
+    """The memory flag's value; 0 for none, and for what no server takes."""
+    text = next((values[flag] for flag in MEMORY_FLAGS if values.get(flag)), "")
+    match = _FRACTION.match(text)
+    return float(text) if match and 0 < float(text) <= 1 else 0.0
