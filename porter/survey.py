@@ -13,6 +13,7 @@ from porter import kernel_features, survey_widths
 from porter.model import Fact, Live
 from porter.parse import Parsed, specifiers
 from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
+from porter.parse.cuda_fields import BODY, DECLARATOR, DEFAULT_TYPE, DEFAULT_VALUE, NAME, PARAMETERS, VALUE
 from porter.parse.guards import SourceGuards
 from porter.parse.type_names import TypeName, type_names
 from porter.parse.warp_wrappers import halves_32, wrapped
@@ -169,9 +170,9 @@ def _constants(found: Captured, parsed: Parsed) -> Iterator[Constant]:
     for node in found.all("constant"):
         if node.parent is not None and node.parent.type in ("compound_statement", "for_statement", "case_statement"):
             continue
-        for child in node.children_by_field_name("declarator"):
-            name = child.child_by_field_name("declarator") if child.type == "init_declarator" else child
-            value = child.child_by_field_name("value") or node.child_by_field_name("default_value")
+        for child in node.children_by_field_id(DECLARATOR):
+            name = child.child_by_field_id(DECLARATOR) if child.type == "init_declarator" else child
+            value = child.child_by_field_id(VALUE) or node.child_by_field_id(DEFAULT_VALUE)
             if name is not None and value is not None and name.type in ("identifier", "field_identifier"):
                 yield Constant(_text(found, name), text_of(found.slice(value)), _line(child), parsed.live(_line(child)))
     for node in found.all("enumerator_list"):
@@ -181,10 +182,10 @@ def _constants(found: Captured, parsed: Parsed) -> Iterator[Constant]:
 def _enumerators(found: Captured, node: Any, parsed: Parsed) -> Iterator[Constant]:
     before, step = "", 0
     for child in node.named_children:
-        name = child.child_by_field_name("name") if child.type == "enumerator" else None
+        name = child.child_by_field_id(NAME) if child.type == "enumerator" else None
         if name is None:
             continue
-        value = child.child_by_field_name("value")
+        value = child.child_by_field_id(VALUE)
         if value is not None:
             before, step = text_of(found.slice(value)), 0
         text = f"({before}) + {step}" if before and step else before or str(step)
@@ -199,21 +200,21 @@ def _text(found: Captured, node: Any) -> str:
 def _functions(found: Captured, parsed: Parsed) -> Iterator[FunctionDef]:
     data = parsed.file.data
     for node in found.all("function"):
-        body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
+        body, declarator = node.child_by_field_id(BODY), node.child_by_field_id(DECLARATOR)
         if node.type != "function_definition" or body is None:
             continue
         declarator = _function_declarator(declarator)
-        named = declarator.child_by_field_name("declarator") if declarator is not None else None
+        named = declarator.child_by_field_id(DECLARATOR) if declarator is not None else None
         if declarator is None or named is None:
             continue
         template = node.parent if node.parent is not None and node.parent.type == "template_declaration" else None
-        listed = template.child_by_field_name("parameters") if template is not None else None
+        listed = template.child_by_field_id(PARAMETERS) if template is not None else None
         bounds = next((arguments(found, child) for child in node.children if child.type == "launch_bounds"), ())
         line = _line(template if template is not None else node)
         head = specifiers.before(data, node.start_byte)
         yield FunctionDef(
             plain_name(found.slice(named)).rpartition("::")[2], line, node.end_point[0] + 1,
-            side_of(head + data[node.start_byte : body.start_byte]), _parameters(found, declarator.child_by_field_name("parameters")),
+            side_of(head + data[node.start_byte : body.start_byte]), _parameters(found, declarator.child_by_field_id(PARAMETERS)),
             _parameters(found, listed), bounds, parsed.live(_line(node)), _returned(found, body, parsed),
             marks=_marks(head + data[node.start_byte : declarator.start_byte]),
             wraps=_wrapped(parsed, body), by_32=_halves_32(parsed, body),
@@ -257,7 +258,7 @@ def _function_declarator(node: Any) -> Any:
     for _ in range(12):
         if node is None or node.type == "function_declarator":
             return node
-        inner = node.child_by_field_name("declarator")
+        inner = node.child_by_field_id(DECLARATOR)
         node = inner if inner is not None else next((c for c in node.named_children if c.type.endswith("declarator")), None)
     return None
 
@@ -291,8 +292,8 @@ def _parameters(found: Captured, node: Any) -> tuple[Parameter, ...]:
     for child in node.named_children[:256]:
         if not child.type.endswith("parameter_declaration"):
             continue
-        default = child.child_by_field_name("default_value") or child.child_by_field_name("default_type")
-        named = child.child_by_field_name("declarator") or child.child_by_field_name("name") or child
+        default = child.child_by_field_id(DEFAULT_VALUE) or child.child_by_field_id(DEFAULT_TYPE)
+        named = child.child_by_field_id(DECLARATOR) or child.child_by_field_id(NAME) or child
         names = _NAME.findall(_text(found, named))
         out.append(Parameter(names[-1] if names else "", text_of(found.slice(child)), text_of(found.slice(default)) if default else ""))
     return _same(tuple(out))

@@ -10,6 +10,7 @@ import msgspec
 from porter.model import Fact, Live
 from porter.parse import Parsed
 from porter.parse.cuda_facts import Captured, plain_name
+from porter.parse.cuda_fields import ARGUMENT, DECLARATOR, VALUE
 
 LAUNCHERS = {  # place of the kernel, of the grid and of the block among the arguments
     "cudaLaunchKernel": (0, 1, 2), "cudaLaunchCooperativeKernel": (0, 1, 2), "hipLaunchKernelGGL": (0, 1, 2), "hipLaunchKernel": (0, 1, 2),
@@ -58,10 +59,10 @@ def _variables(found: Captured) -> dict[str, str]:
     """Local names of kernels: `auto kernel = &real_kernel<T>;` gives kernel -> real_kernel."""
     out: dict[str, str] = {}
     for node in found.all("initialised"):
-        name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+        name, value = node.child_by_field_id(DECLARATOR), node.child_by_field_id(VALUE)
         if name is None or value is None or value.end_byte - value.start_byte > 400:
             continue
-        inner = value.child_by_field_name("argument") if value.type == "pointer_expression" else value
+        inner = value.child_by_field_id(ARGUMENT) if value.type == "pointer_expression" else value
         if inner is not None and inner.type in ("identifier", "template_function", "qualified_identifier"):
             target = plain_name(found.slice(inner))
             names = _NAME.findall(found.slice(name).decode("utf-8", "replace"))

@@ -8,6 +8,7 @@ from porter.detectors import places
 from porter.model import Live
 from porter.parse import Parsed
 from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
+from porter.parse.cuda_fields import DECLARATOR, DEFAULT_VALUE, NAME, VALUE
 
 MAX_DEPTH = 8
 MAX_TEXT = 400
@@ -49,15 +50,15 @@ def _pairs(parsed: Parsed, node: Any) -> list[tuple[Any, Any]]:
     """Nodes of the names and values that a declaration makes, none for one that is not const."""
     kind = node.type
     if kind == "enumerator":
-        return [(node.child_by_field_name("name"), node.child_by_field_name("value"))]
+        return [(node.child_by_field_id(NAME), node.child_by_field_id(VALUE))]
     if b"const" not in places.text(parsed, node):
         return []  # the bytes say so sooner than the children
     if not any(places.text(parsed, child) in (b"constexpr", b"const") for child in node.children if child.type == "type_qualifier"):
         return []
     if kind == "field_declaration":
-        return [(node.child_by_field_name("declarator"), node.child_by_field_name("default_value"))]
+        return [(node.child_by_field_id(DECLARATOR), node.child_by_field_id(DEFAULT_VALUE))]
     inits = [child for child in node.named_children if child.type == "init_declarator"]
-    return [(init.child_by_field_name("declarator"), init.child_by_field_name("value")) for init in inits]
+    return [(init.child_by_field_id(DECLARATOR), init.child_by_field_id(VALUE)) for init in inits]
 
 
 def fold(parsed: Parsed, text: str, index: Any = None) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from porter.model import Span
+from porter.parse.cuda_fields import ARGUMENT, ARGUMENTS, FIELD, FUNCTION, INDICES, LEFT, NAME, OPERATOR, RIGHT, SCOPE, TYPE, VALUE
 
 MAX_DEPTH = 120  # deeper nesting than this is not written by people; what lies below becomes an opaque expression
 CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "bit_cast"})
@@ -116,7 +117,7 @@ def _inside(node: Any, at: Origin, depth: int) -> Expr:
 
 
 def _binary(node: Any, at: Origin, depth: int) -> Expr:
-    left, right, sign = node.child_by_field_name("left"), node.child_by_field_name("right"), node.child_by_field_name("operator")
+    left, right, sign = node.child_by_field_id(LEFT), node.child_by_field_id(RIGHT), node.child_by_field_id(OPERATOR)
     if left is None or right is None or sign is None:
         return _make(node, at, "other", node.type)
     parts = (build(left, at, depth + 1), build(right, at, depth + 1))
@@ -125,7 +126,7 @@ def _binary(node: Any, at: Origin, depth: int) -> Expr:
 
 
 def _unary(node: Any, at: Origin, depth: int) -> Expr:
-    operand, sign = node.child_by_field_name("argument"), node.child_by_field_name("operator")
+    operand, sign = node.child_by_field_id(ARGUMENT), node.child_by_field_id(OPERATOR)
     if operand is None or sign is None:
         return _make(node, at, "other", node.type)
     op = sign.type
@@ -140,7 +141,7 @@ def _condition(node: Any, at: Origin, depth: int) -> Expr:
 
 
 def _field(node: Any, at: Origin, depth: int) -> Expr:
-    owner, member = node.child_by_field_name("argument"), node.child_by_field_name("field")
+    owner, member = node.child_by_field_id(ARGUMENT), node.child_by_field_id(FIELD)
     if owner is None or member is None:
         return _make(node, at, "other", node.type)
     if owner.type == "identifier":
@@ -161,15 +162,15 @@ def _callee_name(node: Any, at: Origin, depth: int) -> tuple[str, tuple[Expr, ..
     while node is not None and depth <= MAX_DEPTH:
         depth += 1
         if node.type == "qualified_identifier":
-            scope = node.child_by_field_name("scope")
+            scope = node.child_by_field_id(SCOPE)
             if scope is not None:
-                inner = scope.child_by_field_name("name") if scope.type == "template_type" else scope
+                inner = scope.child_by_field_id(NAME) if scope.type == "template_type" else scope
                 names.append(at.text(inner))
-            node = node.child_by_field_name("name")
+            node = node.child_by_field_id(NAME)
         elif node.type in ("template_function", "template_type", "template_method"):
-            found = node.child_by_field_name("arguments")
+            found = node.child_by_field_id(ARGUMENTS)
             targs = tuple(build(child, at, depth + 1) for child in found.named_children) if found is not None else ()
-            node = node.child_by_field_name("name")
+            node = node.child_by_field_id(NAME)
         elif node.type in ("dependent_name", "dependent_type") and node.named_child_count:
             node = node.named_children[-1]
         else:
@@ -184,7 +185,7 @@ def _qualified(node: Any, at: Origin, depth: int) -> Expr:
 
 
 def _call(node: Any, at: Origin, depth: int) -> Expr:
-    callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    callee, given = node.child_by_field_id(FUNCTION), node.child_by_field_id(ARGUMENTS)
     args = tuple(build(child, at, depth + 1) for child in given.named_children if child.type != "comment") if given is not None else ()
     shape: tuple[Expr, ...] = ()
     for child in node.named_children if node.named_child_count > 2 else ():
@@ -213,17 +214,17 @@ def _call(node: Any, at: Origin, depth: int) -> Expr:
 
 def _divisor(callee: Any, at: Origin, depth: int) -> Expr | None:
     """The one template argument of the class whose method is called: 32 of Pow2<32>::mod; None for any other call."""
-    scope = callee.child_by_field_name("scope") if callee.type == "qualified_identifier" else None
+    scope = callee.child_by_field_id(SCOPE) if callee.type == "qualified_identifier" else None
     while scope is not None and scope.type != "template_type":
-        callee = callee.child_by_field_name("name")  # a namespace before the class
-        scope = callee.child_by_field_name("scope") if callee is not None and callee.type == "qualified_identifier" else None
-    given = scope.child_by_field_name("arguments") if scope is not None else None
+        callee = callee.child_by_field_id(NAME)  # a namespace before the class
+        scope = callee.child_by_field_id(SCOPE) if callee is not None and callee.type == "qualified_identifier" else None
+    given = scope.child_by_field_id(ARGUMENTS) if scope is not None else None
     return build(given.named_children[0], at, depth + 1) if given is not None and given.named_child_count == 1 else None
 
 
 def _made(node: Any, at: Origin, depth: int) -> Expr:
     """T{a, b} is what T(a, b) is."""
-    kind, given = node.child_by_field_name("type"), node.child_by_field_name("value")
+    kind, given = node.child_by_field_id(TYPE), node.child_by_field_id(VALUE)
     if kind is None or given is None:
         return _make(node, at, "other", node.type)
     name, targs = _callee_name(kind, at, depth + 1)
@@ -234,19 +235,19 @@ def _made(node: Any, at: Origin, depth: int) -> Expr:
 
 
 def _type_text(callee: Any, at: Origin) -> str:
-    found = callee.child_by_field_name("arguments")
+    found = callee.child_by_field_id(ARGUMENTS)
     return at.text(found).strip("<> ") if found is not None else ""
 
 
 def _cast(node: Any, at: Origin, depth: int) -> Expr:
-    kind, value = node.child_by_field_name("type"), node.child_by_field_name("value")
+    kind, value = node.child_by_field_id(TYPE), node.child_by_field_id(VALUE)
     if value is None:
         return _make(node, at, "other", node.type)
     return _make(node, at, "cast", at.text(kind) if kind is not None else "", (build(value, at, depth + 1),))
 
 
 def _index(node: Any, at: Origin, depth: int) -> Expr:
-    owner, where = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+    owner, where = node.child_by_field_id(ARGUMENT), node.child_by_field_id(INDICES)
     if owner is None:
         return _make(node, at, "other", node.type)
     places = where.named_children if where is not None else []

@@ -11,6 +11,21 @@ from porter.flow.declared import constructed, misread, type_of
 from porter.flow.event import Event, Guard, Loop
 from porter.flow.expr import Expr, Origin, build
 from porter.model import Span
+from porter.parse.cuda_fields import (
+    ALTERNATIVE,
+    BODY,
+    CONDITION,
+    CONSEQUENCE,
+    DECLARATOR,
+    INITIALIZER,
+    LEFT,
+    NAME,
+    RIGHT,
+    SIZE,
+    TYPE,
+    UPDATE,
+    VALUE,
+)
 
 MAX_EVENTS = 20_000  # of one function; what machines generate beyond this is cut
 
@@ -80,7 +95,7 @@ class Reader:
 
     def _expression(self, work: _Work, node: Any) -> None:
         if node.type == "lambda_expression":
-            body = node.child_by_field_name("body")
+            body = node.child_by_field_id(BODY)
             if body is not None and not is_for_device(node, self.at.data):
                 self._push(work, [body], work.guards, work.loops, work.scope_end)
             return
@@ -109,7 +124,7 @@ class Reader:
         while pending:
             child = pending.pop()
             if child.type == "lambda_expression":
-                body = child.child_by_field_name("body")
+                body = child.child_by_field_id(BODY)
                 if body is not None and not is_for_device(child, self.at.data):
                     self.stack.append(_Work(body, work.guards, work.loops, self.line(body.end_point[0])))
             else:
@@ -118,28 +133,28 @@ class Reader:
     def _declaration(self, work: _Work) -> None:
         node = work.node
         kind = type_of(node, self.at)
-        for child in node.children_by_field_name("declarator"):
+        for child in node.children_by_field_id(DECLARATOR):
             self._declare(work, child, kind)
 
     def _declare(self, work: _Work, node: Any, kind: str) -> None:
         value: Expr | None = None
         whole = node
         if node.type == "init_declarator":
-            found = node.child_by_field_name("value")
+            found = node.child_by_field_id(VALUE)
             if found is not None and found.type != "lambda_expression":
                 value = build(found, self.at)
-            node = node.child_by_field_name("declarator")
+            node = node.child_by_field_id(DECLARATOR)
         if node.type == "function_declarator" and kind.endswith("dim3"):
             value = constructed(node, self.at)
         extents: list[Expr] = []
         while node is not None and node.type not in ("identifier", "field_identifier"):
             if node.type == "array_declarator":
-                size = node.child_by_field_name("size")
+                size = node.child_by_field_id(SIZE)
                 if size is not None:
                     extents.insert(0, build(size, self.at))
             elif node.type in ("pointer_declarator", "reference_declarator"):
                 kind += "*" if node.type == "pointer_declarator" else "&"
-            inner = node.child_by_field_name("declarator")
+            inner = node.child_by_field_id(DECLARATOR)
             node = inner if inner is not None else (node.named_children[0] if node.named_child_count else None)
         if node is None:
             return
@@ -148,9 +163,9 @@ class Reader:
 
     def _alias(self, work: _Work) -> None:
         node = work.node
-        name, kind = node.child_by_field_name("name"), node.child_by_field_name("type")
+        name, kind = node.child_by_field_id(NAME), node.child_by_field_id(TYPE)
         if node.type == "type_definition":
-            name = node.child_by_field_name("declarator")
+            name = node.child_by_field_id(DECLARATOR)
         if name is not None and kind is not None:
             self.emit(work, "alias", node, name=self.at.text(name), value=build(kind, self.at))
 
@@ -166,25 +181,25 @@ class Reader:
 
     def _if(self, work: _Work) -> None:
         node = work.node
-        found = node.child_by_field_name("condition")
+        found = node.child_by_field_id(CONDITION)
         if found is None:
             self._children(work, node)
             return
         condition = build(found, self.at)
         self._evaluate(work, found, condition)
         constant = any(child.type == "constexpr" for child in node.children[:3])
-        other = node.child_by_field_name("alternative")
+        other = node.child_by_field_id(ALTERNATIVE)
         if other is not None:
             self._push(work, [other], (*work.guards, Guard(condition, False, constant)), work.loops, work.scope_end)
-        then = node.child_by_field_name("consequence")
+        then = node.child_by_field_id(CONSEQUENCE)
         if then is not None:
             self._push(work, [then], (*work.guards, Guard(condition, True, constant)), work.loops, work.scope_end)
 
     def _loop(self, work: _Work) -> None:
         node = work.node
         end = self.line(node.end_point[0])
-        first, body = node.child_by_field_name("initializer"), node.child_by_field_name("body")
-        found, step = node.child_by_field_name("condition"), node.child_by_field_name("update")
+        first, body = node.child_by_field_id(INITIALIZER), node.child_by_field_id(BODY)
+        found, step = node.child_by_field_id(CONDITION), node.child_by_field_id(UPDATE)
         condition = build(found, self.at) if found is not None else None
         update = build(step, self.at) if step is not None else None
         variable, start = self._counter(first, update)
@@ -212,15 +227,15 @@ class Reader:
         if first is not None and first.type == "assignment_expression":
             nodes = [first]
         for child in nodes:
-            left = child.child_by_field_name("declarator") or child.child_by_field_name("left")
-            right = child.child_by_field_name("value") or child.child_by_field_name("right")
+            left = child.child_by_field_id(DECLARATOR) or child.child_by_field_id(LEFT)
+            right = child.child_by_field_id(VALUE) or child.child_by_field_id(RIGHT)
             if left is not None and right is not None and (not variable or self.at.text(left) == variable):
                 return self.at.text(left), build(right, self.at)
         return variable, None
 
     def _switch(self, work: _Work) -> None:
         """What stands under a case is guarded by a comparison with its value; the default is under no new guard."""
-        found, body = work.node.child_by_field_name("condition"), work.node.child_by_field_name("body")
+        found, body = work.node.child_by_field_id(CONDITION), work.node.child_by_field_id(BODY)
         if found is None or body is None:
             self._children(work, work.node)
             return
@@ -228,7 +243,7 @@ class Reader:
         self._evaluate(work, found, condition)
         end = self.line(body.end_point[0])
         for child in reversed(body.named_children):
-            value = child.child_by_field_name("value") if child.type == "case_statement" else None
+            value = child.child_by_field_id(VALUE) if child.type == "case_statement" else None
             guards = work.guards
             if value is not None:
                 case = build(value, self.at)
@@ -237,7 +252,7 @@ class Reader:
             self._push(work, [child], guards, work.loops, end)
 
     def _case(self, work: _Work) -> None:
-        value = work.node.child_by_field_name("value")
+        value = work.node.child_by_field_id(VALUE)
         if value is not None:
             self.emit(work, "case", value, value=build(value, self.at))
         self._push(
@@ -248,13 +263,13 @@ class Reader:
         self.emit(work, "asm", work.node, op=self.at.text(work.node)[:400], value=build(work.node, self.at))
 
     def _static_assert(self, work: _Work) -> None:
-        found = work.node.child_by_field_name("condition")
+        found = work.node.child_by_field_id(CONDITION)
         if found is not None:
             self.emit(work, "static_assert", work.node, value=build(found, self.at))
 
     def _nested(self, work: _Work) -> None:
         """A function inside a function is a macro that opens a block, such as CUDA_KERNEL_LOOP(i, n) { ... }."""
-        body = work.node.child_by_field_name("body")
+        body = work.node.child_by_field_id(BODY)
         if body is not None:
             self._push(work, [body], work.guards, work.loops, self.line(body.end_point[0]))
 

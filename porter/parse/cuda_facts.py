@@ -15,6 +15,7 @@ from typing import Any
 import tree_sitter
 
 from porter.model import Fact, Span
+from porter.parse.cuda_fields import ARGUMENT, ARGUMENTS, BODY, DECLARATOR, FIELD, FUNCTION, NAME, TYPE
 from porter.parse.cuda_query import in_order, query
 
 MAX_TEXT = 400  # bytes of an argument or a name that a fact keeps
@@ -85,7 +86,7 @@ def _declared_name(node: Any) -> Any:
     for _ in range(8):
         if node is None or node.type == "identifier":
             return node
-        node = node.child_by_field_name("declarator") or (node.named_children[-1] if node.named_child_count == 1 else None)
+        node = node.child_by_field_id(DECLARATOR) or (node.named_children[-1] if node.named_child_count == 1 else None)
     return None
 
 
@@ -116,11 +117,11 @@ def defined_types(found: Captured) -> Iterator[tuple[str, int]]:
     """Names that a typedef of the file gives to a struct, union or enum of its own, each with its line (from 1)."""
     own: set[bytes] = set()
     for node in found.all("type_name"):
-        body = node.child_by_field_name("type") if node.type == "type_definition" else None
-        if body is None or (body.child_by_field_name("body") is None and found.slice(body) not in own):
+        body = node.child_by_field_id(TYPE) if node.type == "type_definition" else None
+        if body is None or (body.child_by_field_id(BODY) is None and found.slice(body) not in own):
             continue
-        own.update(found.slice(name) for name in node.children_by_field_name("declarator"))
-        for name in node.children_by_field_name("declarator"):
+        own.update(found.slice(name) for name in node.children_by_field_id(DECLARATOR))
+        for name in node.children_by_field_id(DECLARATOR):
             if name.type == "type_identifier":
                 yield found.slice(name).decode("utf-8", "replace"), found.place.span(name).line
 
@@ -156,7 +157,7 @@ def uses(found: Captured) -> Iterator[Use]:
 
 def _receiver(found: Captured, node: Any) -> dict[str, str]:
     parent = node.parent
-    argument = parent.child_by_field_name("argument") if parent is not None and parent.type == "field_expression" else None
+    argument = parent.child_by_field_id(ARGUMENT) if parent is not None and parent.type == "field_expression" else None
     return {"of": text_of(found.slice(argument)[:80])} if argument is not None else {}
 
 
@@ -170,10 +171,10 @@ def arguments(found: Captured, node: Any) -> tuple[str, ...]:
 
 def _calls(found: Captured, taken: set[int]) -> Iterator[Use]:
     for node in found.all("call"):
-        callee = node.child_by_field_name("function")
+        callee = node.child_by_field_id(FUNCTION)
         if callee is None:
             continue
-        listed = node.child_by_field_name("arguments")
+        listed = node.child_by_field_id(ARGUMENTS)
         args = arguments(found, listed)
         between = found.text[callee.end_byte : listed.start_byte if listed is not None else node.end_byte]
         launch = next((child for child in node.named_children if child.type == "kernel_call_syntax"), None) if b"<<<" in between else None
@@ -198,7 +199,7 @@ def _unwrapped(callee: Any) -> Any:
 def _take(callee: Any, taken: set[int]) -> None:
     taken.add(callee.start_byte)
     for _ in range(12):
-        inner = callee.child_by_field_name("name")
+        inner = callee.child_by_field_id(NAME)
         if inner is None:
             return
         taken.add(inner.start_byte)
@@ -208,8 +209,8 @@ def _take(callee: Any, taken: set[int]) -> None:
 def _call(found: Captured, node: Any, callee: Any, args: tuple[str, ...], taken: set[int]) -> Use | None:
     kind = callee.type
     if kind == "field_expression":
-        member = callee.child_by_field_name("field")
-        receiver = callee.child_by_field_name("argument")
+        member = callee.child_by_field_id(FIELD)
+        receiver = callee.child_by_field_id(ARGUMENT)
         if member is None or receiver is None:
             return None
         _take(member, taken)
@@ -241,7 +242,7 @@ def _qualified(found: Captured, taken: set[int]) -> Iterator[Use]:
             continue
         last = node
         while last is not None and last.type == "qualified_identifier":
-            last = last.child_by_field_name("name")
+            last = last.child_by_field_id(NAME)
         if last is None:
             continue
         raw = found.slice(node)
