@@ -7,8 +7,9 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from porter.discover import Entry, read_below
+from porter.discover import Entry
 from porter.model import Problem, Scope
+from porter.regular import read_below
 from porter.revision import Reader, checkout_of
 
 

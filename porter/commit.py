@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from porter.discover import read_below
+from porter.regular import read_below
 
 HASH = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 REF = re.compile(r"ref: (refs/[A-Za-z0-9_./-]+)\Z")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from porter.config import Config
-from porter.discover import Entry, read_below
+from porter.discover import Entry
 from porter.kinds import binary_limit
 from porter.model import Problem
+from porter.regular import read_below
 
 
 def content_of(root: Path, entry: Entry, config: Config) -> bytes | Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import stat
@@ -16,6 +15,7 @@ from porter.config import Config
 from porter.errors import InputError
 from porter.kinds import kind_of
 from porter.model import Origin, Problem, Skipped
+from porter.regular import below, read_below, read_regular
 
 IGNORE_FILES = (".gitignore", ".porterignore")
 HIDDEN_KEPT = frozenset((
@@ -108,7 +108,7 @@ class _Walk:
 
     def _folder(self, folder: str, specs: ignore.Specs) -> Iterator[str]:
         try:
-            with _below(self.root, folder) as handle, os.scandir(handle) as listing:
+            with below(self.root, folder) as handle, os.scandir(handle) as listing:
                 for child in sorted(listing, key=lambda item: item.name):
                     path = f"{folder}/{child.name}".lstrip("/")
                     try:
@@ -252,48 +252,3 @@ def _is_owners(folder: str, words: str) -> bool:
 def _submodules(root: Path) -> frozenset[str]:
     data = read_below(root, ".gitmodules", MAX_IGNORE_BYTES) or b""
     return frozenset(m.strip().decode("utf-8", "replace").strip("/") for m in re.findall(rb"(?m)^[ \t]*path[ \t]*=[ \t]*(\S.*)$", data))
-
-
-def read_below(root: Path, path: str, limit: int) -> bytes | None:
-    """Same as read_regular for a path below a root; no folder on the way may be a link either, not even one made since the walk."""
-    folder, _, name = path.rpartition("/")
-    try:
-        with _below(root, folder) as at:
-            return read_regular(Path(name), limit, at)
-    except (OSError, ValueError):
-        return None
-
-
-@contextlib.contextmanager
-def _below(root: Path, path: str) -> Iterator[int]:
-    """A folder below a root, opened part by part: none on the way may be a link. Raises OSError or ValueError."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
-    at = os.open(root, flags & ~os.O_NOFOLLOW)
-    try:
-        for folder in path.split("/") if path else ():
-            inner = os.open(folder, flags, dir_fd=at)
-            os.close(at)
-            at = inner
-        yield at
-    finally:
-        os.close(at)
-
-
-def read_regular(path: Path, limit: int, folder: int | None = None) -> bytes | None:
-    """The bytes of a regular file, never through a link and never waiting on a pipe; None when there is no such file.
-
-    At most ``limit`` bytes are read. ``folder`` is an open folder that the path starts from.
-    """
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except OSError:
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return None
-        with os.fdopen(os.dup(handle), "rb") as stream:
-            return stream.read(limit)
-    except OSError:
-        return None
-    finally:
-        os.close(handle)

@@ -11,13 +11,14 @@ import msgspec
 
 from porter import hipify_write
 from porter.config import Config
-from porter.discover import discover, read_below
+from porter.discover import discover
 from porter.errors import ConfigError, InputError, ToolError
 from porter.hipify import Conversion, Left, Options, clang, convert, diff, gets_runtime_unasked, perl, torch_build
 from porter.hipify.choices import choices
 from porter.hipify.live import live_lines
 from porter.kinds import kind_of
 from porter.parse.guards import guards_of
+from porter.regular import read_below
 from porter.source_tree import SourceTree
 
 _MOST_NAMES = 20

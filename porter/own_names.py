@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from porter import limits
-from porter.discover import read_below
 from porter.model import Fact, SourceFile
 from porter.parse import python, toml_text
 from porter.parse.cmake_words import commands
+from porter.regular import read_below
 
 PREFIX = "distribution:"
 """Stands before the names of distributions, to tell them from modules that can be imported."""

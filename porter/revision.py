@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from porter.discover import IGNORE_FILES, LICENCE_NAME, MAX_FILES, read_regular
+from porter.discover import IGNORE_FILES, LICENCE_NAME, MAX_FILES
 from porter.errors import InputError, ToolError
 from porter.kinds import kind_of
+from porter.regular import read_regular
 
 SECONDS = 120.0  # for one answer of git
 ALL_SECONDS = 900.0  # for the content of all files

@@ -9,15 +9,16 @@ import itertools
 import os
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from porter import model
-from porter.discover import read_regular
+from porter import model, ready_rules
 from porter.errors import RuleError
 from porter.model import Action, Confidence, Effort, Example, Hours, Replacement, Rule, RuleFix, Severity, Source
+from porter.regular import read_regular
 
 STATUSES = (
     "works-as-is", "works-with-rocm-build", "drop-in-replacement", "partial", "replacement-with-changes", "no-equivalent",
@@ -136,6 +137,20 @@ def bytes_of(path: Path) -> bytes:
 
 
 def _rule_of(path: Path, data: bytes, area: str) -> Rule:
+    return ready_rules.find(area, path.name, data) or _read(path, data, area)
+
+
+def ready() -> Iterator[tuple[str, Rule]]:
+    """Every rule that travels with porter, read from its TOML, with the key under which it is kept ready."""
+    folder = rules_folder()
+    for path in files_of(folder):
+        area = path.relative_to(folder).parts[0]
+        if area not in DATA_FOLDERS:
+            data = bytes_of(path)
+            yield ready_rules.key_of(area, path.name, data), _read(path, data, area)
+
+
+def _read(path: Path, data: bytes, area: str) -> Rule:
     try:
         raw = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
         rule = _rule(msgspec.convert(_dates_as_text(raw), _Table), area)

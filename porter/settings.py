@@ -17,11 +17,11 @@ import msgspec
 
 from porter import ignore
 from porter.config import EffortSettings, PathRule, check_targets
-from porter.discover import read_regular
 from porter.errors import ConfigError
 from porter.hipify import api
 from porter.model import Problem, Severity
 from porter.parse import toml_text
+from porter.regular import read_regular
 
 MAX_BYTES = 256 * 1024
 CURRENCY = re.compile(r"(?:[A-Za-z]{1,5}|[$\u20ac\u00a3\u00a5\u20b9\u20bd\u20a9])?\Z")

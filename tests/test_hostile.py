@@ -18,12 +18,13 @@ from porter import cli_scan, ignore, link, workers
 from porter import discover as walk
 from porter.commit import commit_of
 from porter.config import Config
-from porter.discover import Entry, discover, read_below
+from porter.discover import Entry, discover
 from porter.errors import OutputError, RuleError
 from porter.examine import Auditor
 from porter.hipify import perl
 from porter.kinds import kind_of
 from porter.pipeline import audit
+from porter.regular import read_below
 from porter.render import html, markdown
 from porter.rules import RuleSet, load
 from porter.write import write_whole

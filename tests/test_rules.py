@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from porter import catalog, rules
+from porter import catalog, ready_rules, rules
 from porter.config import Config
 from porter.detect import Matcher, load_detectors
 from porter.errors import RuleError
@@ -110,3 +111,42 @@ def test_targets_limit_a_rule() -> None:
 @pytest.mark.parametrize(("text", "hours"), [("30m", 0.5), ("2h", 2.0), ("1.5d", 12.0), ("1w", 40.0), ("0", 0.0)])
 def test_durations(text: str, hours: float) -> None:
     assert rules.parse_duration(text) == pytest.approx(hours)
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A place for a table of ready rules of a test's own."""
+    monkeypatch.setattr(ready_rules, "FILE", tmp_path / "ready.json")
+    for name in ready_rules.SHAPED_BY:
+        (tmp_path / name).write_bytes((Path(rules.__file__).parent / name).read_bytes())
+    ready_rules._table.cache_clear()
+    yield tmp_path / "ready.json"
+    ready_rules._table.cache_clear()
+
+
+def test_a_ready_rule_is_what_its_file_says() -> None:
+    held = ready_rules._table()
+    assert all(held.get(key, rule) == rule for key, rule in rules.ready())
+
+
+def test_a_rule_is_read_again_when_anything_of_it_has_changed(table: Path) -> None:
+    found = dict(rules.ready())
+    table.write_text(ready_rules.text(found.items()))
+    assert ready_rules._table() == found
+    path = rules.rules_folder() / "feature" / "async-copy-api.toml"
+    data = path.read_bytes()
+    assert ready_rules.find("feature", path.name, data) == rules.load_file(path, "feature")
+    assert ready_rules.find("other", path.name, data) is None
+    assert ready_rules.find("feature", "async-copy.toml", data) is None
+    assert ready_rules.find("feature", path.name, data + b"\n") is None
+
+
+@pytest.mark.parametrize("harm", ["", '{"shape": "other", "rules": {}}', "{}", None])
+def test_a_table_of_another_porter_counts_for_nothing(table: Path, harm: str | None) -> None:
+    if harm is None:  # the code that shaped it has changed
+        table.write_text(ready_rules.text(rules.ready()))
+        (table.parent / "rules.py").write_text("")
+    else:
+        table.write_text(harm)
+    assert ready_rules._table() == {}
+    assert rules.load().rules

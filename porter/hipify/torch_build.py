@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from porter.discover import read_regular
 from porter.parse.python_strings import string_value
 from porter.parse.python_tree import Source, TooSlow
+from porter.regular import read_regular
 from porter.source_tree import SourceTree
 
 BUILDERS = (b"CUDAExtension", b"load", b"load_inline")

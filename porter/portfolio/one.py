@@ -14,7 +14,8 @@ import msgspec
 
 import porter
 from porter import bounded
-from porter.discover import MAX_DEPTH, read_below
+from porter.discover import MAX_DEPTH
+from porter.regular import read_below
 
 OUTPUT_LIMIT = 20_000  # bytes of messages that are read
 FILE_LIMIT = 16_000_000  # bytes; a longer file is not compared with others

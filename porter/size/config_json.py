@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from porter.discover import read_regular
 from porter.errors import InputError
+from porter.regular import read_regular
 from porter.size.count import Dimensions, Experts, Latent, count
 from porter.size.dtypes import DTYPES, DType, dtype_of
 from porter.size.quantised import quantisation

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from porter.discover import read_regular
 from porter.errors import ConfigError
+from porter.regular import read_regular
 from porter.size.fit import Fit
 from porter.size.hardware import PER_SERVER, Gpu
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import msgspec
 
 from porter.config import Config
-from porter.discover import Entry, discover, read_below
+from porter.discover import Entry, discover
 from porter.errors import ConfigError, InputError
 from porter.kinds import decode
 from porter.model import Fact, Origin, SourceFile
 from porter.parse import parser_of
+from porter.regular import read_below
 from porter.size import config_json, known
 from porter.size.dtypes import DTYPES, DType, dtype_of
 from porter.size.served import Served, commands, python_calls

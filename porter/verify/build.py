@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from porter.discover import read_regular
+from porter.regular import read_regular
 from porter.source_tree import SourceTree
 
 DATABASES = ("compile_commands.json", "build/compile_commands.json")

@@ -9,11 +9,12 @@ import msgspec
 
 from porter import pipeline
 from porter.config import Config
-from porter.discover import discover, read_regular
+from porter.discover import discover
 from porter.errors import ConfigError, InputError
 from porter.hipify import api
 from porter.model import Finding, Live, SourceFile
 from porter.parse import parser_of
+from porter.regular import read_regular
 from porter.verify import compilers, run
 from porter.verify.values import Verification
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from porter.discover import MAX_DEPTH, read_below
+from porter.discover import MAX_DEPTH
 from porter.hipify import Options, convert, gets_runtime_unasked, lexer
 from porter.hipify.difference import line_map
 from porter.hipify.live import live_lines
 from porter.kinds import kind_of
 from porter.model import Problem
 from porter.parse.guards import guards_of
+from porter.regular import read_below
 from porter.source_tree import SourceTree
 
 HEADERS = (
