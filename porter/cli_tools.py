@@ -10,6 +10,10 @@ from typing import Any
 
 import click
 
+from porter.config import DEFAULT_TARGETS
+
+OLDER_TARGET = "gfx90a"  # every compiler for HIP knows it, and its wavefront is as wide as that of the defaults
+
 
 @click.command()
 @click.option("--format", "form", type=click.Choice(("terminal", "json")), default="terminal", show_default=True)
@@ -27,7 +31,10 @@ def doctor(form: str, hip_include: str, hipify_path: str) -> None:
 
 @click.command()
 @click.argument("path", type=click.Path())
-@click.option("--target", default="gfx90a,gfx942", show_default=True, help="GPU targets, separated by commas.")
+@click.option(
+    "--target", default="", show_default=f"{','.join(DEFAULT_TARGETS)}; {OLDER_TARGET} for what no compiler here knows",
+    help="GPU targets, separated by commas.",
+)  # fmt: skip
 @click.option("--rocm", default="", help="ROCm version to translate for; default: the one that the headers are of.")
 @click.option(
     "--hip-include", default="", type=click.Path(), help="Folder with HIP's headers; default: PORTER_HIP_INCLUDE, ROCm, /usr/include."
@@ -51,11 +58,12 @@ def verify(path: str, form: str, target: str, rocm: str, include: tuple[str, ...
     from porter.verify import project, render
 
     config = Config(
-        targets=check_targets(tuple(target.split(","))), rocm=rocm or list(api.rocm_versions())[-1], defines=options["defines"],
-        jobs=jobs or os.cpu_count() or 2,
+        targets=check_targets(tuple(target.split(","))) if target else DEFAULT_TARGETS, rocm=rocm or list(api.rocm_versions())[-1],
+        defines=options["defines"], jobs=jobs or os.cpu_count() or 2,
     )  # fmt: skip
     folders = tuple(str(Path(folder).resolve()) for folder in include)
-    done = project.verify(Path(path), config, os.environ, options["hip_include"], folders, rocm, options["timeout"], _progress())
+    instead = "" if target else OLDER_TARGET
+    done = project.verify(Path(path), config, os.environ, options["hip_include"], folders, rocm, options["timeout"], _progress(), instead)
     click.echo(render.as_json(done) if form == "json" else render.as_text(done), nl=False)
     if strict and (
         done.problems

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from conftest import ROOT, missing, need_tool
 
 from porter.cli import main
-from porter.config import Config
+from porter.config import DEFAULT_TARGETS, Config
 from porter.errors import ConfigError, InputError
 from porter.hipify import convert
 from porter.hipify.difference import line_map
@@ -52,7 +52,7 @@ def finding(path: str, line: int, message: str = "", rule: str = "some-rule") ->
 
 
 def verified(root: Path, found: list[Compiler], *findings: Finding, **options: object) -> Verification:
-    return run.verify(run.Request(root, (TARGET,), jobs=1, **options), found, lambda _: findings)  # type: ignore[arg-type]
+    return run.verify(run.Request(root, (TARGET,), jobs=1, **options), found, lambda *_: findings)  # type: ignore[arg-type]
 
 
 def test_lines_lead_back_to_the_cuda_text() -> None:
@@ -274,3 +274,35 @@ def test_a_real_compiler_on_a_fixture(tmp_path: Path) -> None:
     }
     assert value["errors"] and all(error["predicted_by"] for error in value["errors"])
     assert "root" not in {word.strip("'\",") for word in done.output.split()}
+
+
+def knows(folder: Path, *targets: str) -> list[Compiler]:
+    """A compiler that makes code for these targets and for no other."""
+    body = f"import sys\nknown = {targets!r}\nraise SystemExit(0 if any('--offload-arch=' + one in sys.argv for one in known) else 1)\n"
+    (folder / "older").write_text(f"#!{sys.executable}\n{body}")
+    (folder / "older").chmod(0o755)
+    return [Compiler("older", str(folder / "older"), "17", "clang", Headers(str(folder / "hip7"), "7.1"))]
+
+
+@pytest.mark.parametrize(
+    ("known", "instead", "asked"),
+    [
+        (("gfx942", "gfx950", "gfx90a"), "gfx90a", ("gfx942", "gfx950")),
+        (("gfx942", "gfx90a"), "gfx90a", ("gfx942", "gfx90a")),
+        (("gfx90a",), "gfx90a", ("gfx90a",)),
+        (("gfx942", "gfx90a"), "", ("gfx942", "gfx950")),  # both were named by the user
+        (("gfx1100",), "gfx90a", ("gfx942", "gfx950")),
+    ],
+)
+def test_verify_asks_for_the_targets_of_a_scan_as_far_as_compilers_know_them(
+    tmp_path: Path, known: tuple[str, ...], instead: str, asked: tuple[str, ...]
+) -> None:
+    """porter verify had defaults of its own, so that what it said of the findings of a scan was said of another GPU."""
+    root, predicted = project_of(tmp_path, k_cu="__global__ void k() {}\n"), []
+    wanted = run.Request(root, DEFAULT_TARGETS, jobs=1, instead=instead)
+    done = run.verify(wanted, knows(tmp_path, *known), lambda release, targets: predicted.append(targets) or ())
+    assert done.targets == asked and predicted == [asked] and set(done.compilers) == set(asked)
+    left = [target for target in DEFAULT_TARGETS if target not in asked]
+    said = [note for note in done.notes if "takes the place of" in note]
+    assert [f"gfx90a takes the place of {', '.join(left)}," in note for note in said] == [True] * bool(left)
+    assert bool([note for note in done.notes if "the rung parses at most" in note]) == (set(known).isdisjoint(asked) or not instead)

@@ -33,7 +33,7 @@ def verified(root: Path, compiler: Compiler, **texts: str) -> Verification:
     root.mkdir(exist_ok=True)
     for name, text in texts.items():
         (root / f"{name}.cu").write_text(text)
-    return run.verify(run.Request(root, (TARGET,), jobs=1, timeout=60), [compiler], lambda _: ())
+    return run.verify(run.Request(root, (TARGET,), jobs=1, timeout=60), [compiler], lambda *_: ())
 
 
 def only(done: Verification) -> FileResult:

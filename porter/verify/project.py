@@ -23,9 +23,9 @@ BUILD_KINDS = ("cmake", "make", "bazel")
 
 def verify(
     path: Path, config: Config, environment: Mapping[str, str], hip_include: str = "", include: tuple[str, ...] = (), rocm: str = "",
-    timeout: float = 60.0, progress: Callable[[int, int], None] = lambda *_: None,
+    timeout: float = 60.0, progress: Callable[[int, int], None] = lambda *_: None, instead: str = "",
 ) -> Verification:  # fmt: skip
-    """Verifies a folder or one file; ``rocm`` empty translates for the release that the headers are of.
+    """Verifies a folder or one file; ``rocm`` empty translates for the release that the headers are of; ``instead`` is as in Request.
 
     Raises InputError for a missing path, ConfigError for headers that are not where they were said to be.
     """
@@ -40,8 +40,12 @@ def verify(
         raise InputError(f"{path}: neither a file nor a folder")
     root, only = (path, "") if path.is_dir() else (path.resolve().parent, path.resolve().name)
     flags = (*(_flags(path, config) if path.is_dir() else ()), *(f"-D{define}" for define in config.defines))
-    wanted = run.Request(root, config.targets, rocm, include, flags, timeout, max(1, config.jobs), only=only)
-    return run.verify(wanted, compilers.find_all(hip_include, environment), lambda release: _findings(path, config, release), progress)
+    wanted = run.Request(root, config.targets, rocm, include, flags, timeout, max(1, config.jobs), only=only, instead=instead)
+
+    def findings(release: str, targets: tuple[str, ...]) -> Iterable[Finding]:
+        return _findings(path, msgspec.structs.replace(config, targets=targets), release)
+
+    return run.verify(wanted, compilers.find_all(hip_include, environment), findings, progress)
 
 
 def _findings(path: Path, config: Config, rocm: str) -> Iterable[Finding]:

@@ -21,6 +21,7 @@ from porter.verify.sources import Sources, gather, units, write
 from porter.verify.unit import DEVICE, Room, Run, compile_unit
 from porter.verify.values import RUNGS, CompilerError, FileResult, Verification
 
+_NOBODY = "no compiler for HIP on this machine; files can reach the rung parses at most"
 _PROBE = b'#include "hip/hip_runtime.h"\n__global__ void probe(int* p) { *p = 1; }\n'
 
 
@@ -28,7 +29,8 @@ class Request(msgspec.Struct, frozen=True):
     """What is asked for. ``flags`` are -D texts of build files, ``include`` folders of the user's own that may be read.
 
     ``only`` names the one unit to compile, empty for all; ``translate`` off compiles the CUDA text as it is, to measure what
-    the translation is worth.
+    the translation is worth. ``instead`` is a target that takes the place of those that no compiler here knows, where the
+    user asked for none of them by name; empty for no such target.
     """
 
     root: Path
@@ -40,17 +42,19 @@ class Request(msgspec.Struct, frozen=True):
     jobs: int = 2
     translate: bool = True
     only: str = ""
+    instead: str = ""
 
 
 def verify(
     request: Request,
     found: list[Compiler],
-    findings: Callable[[str], Iterable[Finding]],
+    findings: Callable[[str, tuple[str, ...]], Iterable[Finding]],
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Verification:
-    """The verification of a folder. ``findings`` gives those of a scan for a ROCm version; ``found`` are the compilers."""
+    """The verification of a folder. ``findings`` gives those of a scan for a ROCm version and targets; ``found`` are the compilers."""
     with tempfile.TemporaryDirectory(prefix="porter-verify-") as scratch:
         chosen, notes = _choose(request.targets, found, Path(scratch))
+        request, chosen, notes = _instead(request, chosen, notes, found, Path(scratch))
         headers = next((one.headers for one in chosen.values()), None)
         rocm = request.rocm or (compilers.rocm_of(headers.version) if headers else "")
         sources = gather(request.root, rocm, request.translate, request.only)
@@ -62,7 +66,7 @@ def verify(
         notes += ["files that read others with #embed: no message is shown"] if sources.embeds else []
         if headers and headers.version and not request.rocm:
             notes.append(f"translated for ROCm {rocm}, whose HIP {headers.version} the headers are of")
-    predictor = Predictor(findings(rocm), sources.before)
+    predictor = Predictor(findings(rocm, request.targets), sources.before)
     errors = _errors(runs, sources, predictor)
     return Verification(
         request.root.resolve().name, request.targets, rocm,
@@ -94,8 +98,21 @@ def _choose(targets: tuple[str, ...], found: list[Compiler], scratch: Path) -> t
             said = reason.replace(str(scratch) + "/", "")[:160]
             notes.append(f"{target}: {compiler.name} of HIP {compiler.headers.version} cannot compile for it: {said}")
         if target not in chosen:
-            notes.append(f"{target}: no compiler for HIP on this machine; files can reach the rung parses at most")
+            notes.append(f"{target}: {_NOBODY}")
     return chosen, notes
+
+
+def _instead(
+    request: Request, chosen: dict[str, Compiler], notes: list[str], found: list[Compiler], scratch: Path
+) -> tuple[Request, dict[str, Compiler], list[str]]:
+    """With the other target in place of those that no compiler knows; as it was where nothing is left out or that one is unknown too."""
+    unknown = [target for target in request.targets if target not in chosen]
+    other, _ = _choose((request.instead,), found, scratch) if request.instead and unknown else ({}, [])
+    if not other:
+        return request, chosen, notes
+    targets = (*(target for target in request.targets if target in chosen), request.instead)
+    why = f"{request.instead} takes the place of {', '.join(unknown)}, for which no compiler is here; --target asks for it all the same"
+    return msgspec.structs.replace(request, targets=targets), chosen | other, [*(note for note in notes if not note.endswith(_NOBODY)), why]
 
 
 def _compile_all(

@@ -45,7 +45,7 @@ def row(folder: Path, options: argparse.Namespace, config: Config, found: list[c
     value: dict[str, Any] = {"name": folder.name, "after": msgspec.to_builtins(after)}
     if options.before:
         request = run.Request(folder, config.targets, include=tuple(options.include), translate=False)
-        value["before"] = msgspec.to_builtins(run.verify(request, found, lambda _: ()))
+        value["before"] = msgspec.to_builtins(run.verify(request, found, lambda *_: ()))
     return value
 
 
