@@ -194,10 +194,12 @@ def test_ten_rows_and_the_rest_in_a_sentence() -> None:
     assert "2 more new" in text.comment(what, chosen, Marker(), Place()) and "2 more fixed" in text.comment(what, chosen, Marker(), Place())
 
 
-def test_blockers_come_first_then_hours() -> None:
+def test_the_most_severe_comes_first_then_what_costs_most() -> None:
+    """A minor finding that takes days stood above a major one that takes an hour."""
     cheap = row(1, "ballot-32-bit-mask", effort_hours=Hours(0.1, 0.2, 0.3), severity=Severity.BLOCKER)
-    chosen = choose.choose(report(findings=(row(2), row(8), cheap), fixed=()))
-    assert [r.first.line for r in chosen.rows] == [2, 9, 3]
+    long = row(30, "ptx-cp-async", severity=Severity.MINOR)
+    chosen = choose.choose(report(findings=(long, row(2), row(8), cheap), fixed=()))
+    assert [r.first.line for r in chosen.rows] == [2, 9, 3, 31]
 
 
 def barrier_of(host: Host, count: int) -> None:

@@ -32,10 +32,10 @@ class Row(msgspec.Struct, frozen=True):
         return sum(finding.effort_hours.likely for finding in self.findings)
 
     @property
-    def rank(self) -> tuple[bool, float, int, str, int]:
-        """Blockers first, then what costs most."""
+    def rank(self) -> tuple[int, float, str, int]:
+        """The most severe first, of those what costs most."""
         worst = max(finding.severity for finding in self.findings)
-        return (worst is not Severity.BLOCKER, -round(self.likely, 4), -worst.rank, self.first.path, self.first.line)
+        return (-worst.rank, -round(self.likely, 4), self.first.path, self.first.line)
 
 
 class Chosen(msgspec.Struct, frozen=True):
