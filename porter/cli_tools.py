@@ -12,6 +12,7 @@ import click
 
 from porter.config import DEFAULT_TARGETS
 
+MOST_NAMED = 20  # files that were not read
 OLDER_TARGET = "gfx90a"  # every compiler for HIP knows it, and its wavefront is as wide as that of the defaults
 
 
@@ -97,5 +98,7 @@ def shim(path: str, output: str, rocm: str) -> None:
     else:
         write_whole(Path(output), made.text)
     click.echo(f"{made.names} names; {len(made.left)} left, listed at the end of the header", err=True)
-    for name in made.passed_over[:20]:
+    for name in made.passed_over[:MOST_NAMED]:
         click.echo(f"not read, too large or not readable: {one_line(name)}", err=True)
+    if len(made.passed_over) > MOST_NAMED:
+        click.echo(f"not read either: {len(made.passed_over) - MOST_NAMED:,} more", err=True)

@@ -137,8 +137,8 @@ class _PathRules:
         self.named = named
         self.is_part = bool(config.changed_since)  # what stands in files that nobody looked at is not known
         self.refused = [(rule, wrong) for rule in config.per_path if (wrong := _refused_rule(rule, config))]
-        refused = {rule.pattern for rule, _ in self.refused}
-        self.rules = [(ignore.spec_of([rule.pattern])[0], rule) for rule in config.per_path if rule.pattern not in refused]
+        good = [rule for rule in config.per_path if not _refused_rule(rule, config)]
+        self.rules = [(ignore.spec_of([rule.pattern])[0], rule) for rule in good]
         self.known: dict[str, list[PathRule]] = defaultdict(list)
         self.used: set[tuple[str, str]] = set()
 

@@ -15,6 +15,7 @@ def build(source, out):
     cmd += ["-arch=sm_80", source]
     cmd.extend(["-lineinfo"])
     cmd.append("--use_fast_math")
+    cmd = cmd + ["-maxrregcount=64"] + source
     subprocess.check_call(cmd)
 
 def profile(binary):
@@ -45,11 +46,12 @@ def named(facts: list[Fact], kind: str) -> list[tuple[str, int]]:
 
 def test_lists_that_a_variable_gathers_are_commands() -> None:
     facts = python.parse(SourceFile("build.py", "python", PYTHON)).facts
-    assert named(facts, "command") == [("nvcc", 5), ("nsys profile", 12), ("trtexec", 17)]
+    assert named(facts, "command") == [("nvcc", 5), ("nsys profile", 13), ("trtexec", 18)]
     flags = named(facts, "command_flag")
     assert ("nvcc -arch=sm_80", 6) in flags
     assert ("nvcc -lineinfo", 7) in flags
     assert ("nvcc --use_fast_math", 8) in flags
+    assert ("nvcc -maxrregcount=64", 9) in flags
 
 
 @pytest.mark.parametrize(
@@ -57,6 +59,7 @@ def test_lists_that_a_variable_gathers_are_commands() -> None:
     [
         b'    names = ["nsys", "ncu"]\n    print(names)\n',  # never run
         b'    cmd = ["nsys", "-o"]\n    cmd = other()\n    subprocess.run(cmd)\n',  # set anew before
+        b'    cmd = ["nsys", "-o"]\n    cmd = other() + cmd\n    subprocess.run(cmd)\n',  # another word comes first
         b'    cmd = ["nsys", "-o"]\n\ndef g(cmd):\n    subprocess.run(cmd)\n',  # another function's
         b'    cmd = [tool(), "nsys"]\n    subprocess.run(cmd)\n',  # nobody knows what runs
         b'    cmd = ["nsys"]\n    subprocess.run(["echo", cmd])\n',

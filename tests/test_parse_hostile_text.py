@@ -104,6 +104,7 @@ def test_urls_name_what_they_install() -> None:
     assert name_in_url("git+https://github.com/Dao-AILab/flash-attention@main#subdirectory=hopper") == "flash-attn-3"
     assert name_in_url("git+ssh://git@github.com/vllm-project/vllm.git@releases/v0.9") == "vllm"
     assert name_in_url("git+git@github.com:a/b.git@v1") == "b"
+    assert name_in_url("git+https://host/@scope/repo") == name_in_url("git+https://host/@scope/repo.git@v1/rc") == "repo"
     assert name_in_url("https://x.org/index.html") == ""
     assert read_requirement("./wheels/x.whl") is None
     with pytest.raises(ValueError, match="."):

@@ -8,8 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import ROOT, missing, need_tool
 
+from porter.cli import main
+from porter.config import Config
 from porter.errors import ConfigError, InputError
 from porter.hipify import api
 from porter.shim import make
@@ -91,6 +94,16 @@ def written(folder: Path) -> Path:
     (folder / "shim.h").write_text(made.text)
     (folder / "use.cu").write_text(USE)
     return folder / "use.cu"
+
+
+def test_files_that_were_not_read_are_named_or_counted(tmp_path: Path) -> None:
+    """Of three hundred files that were not read twenty were named, and no word said that there were more."""
+    (tmp_path / "k.cu").write_text("void f() { cudaDeviceSynchronize(); }\n")
+    for number in range(23):
+        with (tmp_path / f"b{number}.cu").open("wb") as file:
+            file.truncate(Config().max_bytes + 1)
+    said = CliRunner().invoke(main, ["shim", str(tmp_path)]).output
+    assert said.count("not read, too large") == 20 and "not read either: 3 more\n" in said
 
 
 def compile_it(command: list[str], source: Path, **more: str) -> None:

@@ -186,6 +186,8 @@ def test_suppressions_of_the_settings_need_reasons_end_and_are_named_when_unused
         outcome = scan(files, per_path=(rule,), **settings)
         assert len(outcome.findings) == 1 and said in words(outcome)[0][1] and not outcome.problems[0].matters
     assert len(scan(files, per_path=(ended,), today="2026-11-30").suppressed) == 1
+    both = scan(files, per_path=(ended, bare), today="2026-12-01")  # of two rules for one folder one has ended: the other holds
+    assert len(both.suppressed) == 1 and ["ended on" in said for _, said in words(both)] == [True]
 
 
 def test_settings_that_are_needed_elsewhere_are_not_called_unused(scan: Scan) -> None:

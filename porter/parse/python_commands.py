@@ -22,11 +22,11 @@ ADDS = ("extend", "append")
 
 
 class _Use(msgspec.Struct, frozen=True, eq=False):
-    """A use of the variable: it is run, set anew, or a node is added to it."""
+    """A use of the variable: it is run, set anew, or nodes are added to it."""
 
     runs: bool = False
     anew: bool = False
-    added: Node | None = None
+    added: tuple[Node, ...] = ()
 
 
 def built_command(source: Source, node: Node, above: list[Node], emit: Emit) -> None:
@@ -42,8 +42,8 @@ def built_command(source: Source, node: Node, above: list[Node], emit: Emit) -> 
         return
     command_facts(words, right, emit)
     for use in uses:
-        if use.added is not None:
-            command_facts([words[0], *_words(source, use.added)], use.added, _flags_only(emit))
+        for added in use.added:
+            command_facts([words[0], *_words(source, added)], added, _flags_only(emit))
 
 
 def _flags_only(emit: Emit) -> Emit:
@@ -88,16 +88,28 @@ def _uses(source: Source, left: Node, right: Node, above: list[Node]) -> Iterato
 def _use(source: Source, path: list[Node], at: int) -> _Use | None:
     node, parent = path[at], path[at - 1]
     if parent.type == "assignment" and node == field(parent, "left"):
-        return _Use(anew=True)
+        added = _added_to_itself(source, node, field(parent, "right"))
+        return _Use(added=added, anew=not added)
     if parent.type == "augmented_assignment" and node == field(parent, "left"):
-        return _Use(added=field(parent, "right"))
+        right = field(parent, "right")
+        return _Use(added=(right,) if right is not None else ())
     if parent.type == "attribute" and node == field(parent, "object"):
         name, call = field(parent, "attribute"), path[at - 2]
         arguments = field(call, "arguments") if call.type == "call" and name is not None and source.text(name) in ADDS else None
-        return _Use(added=named(arguments)[0]) if arguments is not None and named(arguments) else None
+        return _Use(added=(named(arguments)[0],)) if arguments is not None and named(arguments) else None
     while parent.type in ("binary_operator", "parenthesized_expression") and parent.start_byte == node.start_byte and at > 2:
         at -= 1
         node, parent = path[at], path[at - 1]
     around = path[at - 2] if parent.type == "argument_list" and at > 1 else parent
     function = field(around, "function") if around.type == "call" and named(parent)[:1] == [node] else None
     return _Use(runs=True) if function is not None and source.resolve(function) in SHELLS else None
+
+
+def _added_to_itself(source: Source, name: Node, right: Node | None) -> tuple[Node, ...]:
+    """What cmd = cmd + a + b adds to cmd, in order; nothing for a value that does not begin with the variable."""
+    added: list[Node] = []
+    node = right
+    while node is not None and node.type == "binary_operator" and node.child_count == 3 and node.children[1].type == "+":
+        added.insert(0, node.children[2])
+        node = node.children[0]
+    return tuple(added) if node is not None and source.text(node) == source.text(name) else ()

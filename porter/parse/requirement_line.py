@@ -17,6 +17,7 @@ _EGG = re.compile(r"[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)")
 _OPTIONS = re.compile(r"\s--?(?:hash|global-option|install-option|config-settings?)\b.*", re.DOTALL)
 _EXTRA = re.compile(r"extra\s*[!=]=\s*['\"]([^'\"]{1,100})['\"]")
 _LOCAL = re.compile(r"[.~/\\]|[A-Za-z]:[\\/]")
+_REVISION = re.compile(r"(?<=[^/])@")  # an @ that begins a part of the path is of a name: @scope/repository
 _SUBFOLDER = re.compile(r"[#&]subdirectory=([\w./-]+)")
 SUBPROJECTS = {("flash-attention", "hopper"): "flash-attn-3", ("flash-attention", "flash_attn/cute"): "flash-attn-4"}
 PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
@@ -79,8 +80,8 @@ def name_in_url(url: str) -> str:
             stem = last[: -len(suffix)]
             return canonicalize_name(stem.rsplit("-", 1)[0]) if "-" in stem else ""
     if "+" in url.split("://")[0]:
-        below = path.partition("://")[2].partition("/")[2] or last  # behind the host, where an @ starts the revision
-        repository = canonicalize_name(below.split("@")[0].rsplit("/", 1)[-1].removesuffix(".git"))
+        below = path.partition("://")[2].partition("/")[2] or last  # behind the host
+        repository = canonicalize_name(_REVISION.split(below, maxsplit=1)[0].rsplit("/", 1)[-1].removesuffix(".git"))
         folder = _SUBFOLDER.search(url)
         return SUBPROJECTS.get((repository, folder[1].strip("/")), repository) if folder else repository
     return ""
