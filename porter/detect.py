@@ -50,11 +50,7 @@ class Matcher:
                     else:
                         self.exact.setdefault(kind, {}).setdefault(pattern, []).append(rule.id)
         self._any_glob: dict[tuple[str, str], re.Pattern[str]] = {}
-        self._cached = functools.lru_cache(maxsize=200_000)(self._find)
-
-    def rules_of(self, kind: str, name: str) -> tuple[str, ...]:
-        """Ids of the rules that a fact of this kind and name hits."""
-        return self._cached(kind, name)
+        self.rules_of = functools.lru_cache(maxsize=200_000)(self._find)  # ids of the rules that a fact of this kind and name hits
 
     def _find(self, kind: str, name: str) -> tuple[str, ...]:
         exact = self.exact.get(kind, {})

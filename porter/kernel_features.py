@@ -41,6 +41,7 @@ NAMES: dict[str, re.Pattern[str]] = {
 }
 WHOLE_WAVE = re.compile(r"(?:.*::)?(__ballot(?:_sync)?|__match_(?:any|all)_sync|\w*[lL]ane_?[iI][dD])\Z")
 MARK = "?"  # before the name of a call that may speak for the whole wave: for the detectors, no word of the report
+READ = frozenset(("ptx", "call", "type", "identifier"))  # kinds of fact that say something of a function
 MATRIX_PTX = re.compile(r"w?mma\b|wgmma\b|ldmatrix\b|stmatrix\b|tcgen05\b")
 COPY_PTX = re.compile(r"cp\.async|cp\.reduce\.async|mbarrier")
 OF_RULES = {  # what a hit in the kernel says of it
@@ -92,12 +93,14 @@ def _spread(parsed: Parsed, functions: tuple[FunctionDef, ...], said: list[tuple
 
     live: dict[int, list[int]] = {}  # several facts stand on most lines
     for fact in parsed.facts:
+        said_of = _of_fact(fact.kind, fact.name) if fact.kind in READ else ()
+        if not said_of and fact.kind != "call":
+            continue
         line = fact.span.line
         if line not in live:
             live[line] = around(line) if parsed.live(line) is not Live.NO else []
         if not (places := live[line]):
             continue
-        said_of = _of_fact(fact.kind, fact.name)
         for where in places:
             words[where].update(said_of)
             if fact.kind == "call":

@@ -44,12 +44,12 @@ def launched(found: Captured, parsed: Parsed) -> Iterator[Launch]:
 
 
 def _launch(fact: Fact) -> Launch | None:
-    args = (*fact.args, "", "", "", "", "")
-    if fact.kind == "launch":
-        return Launch(fact.name, fact.span.line, args[0], args[1], args[2], args[3], fact.live)
     places = LAUNCHERS.get(fact.name) if fact.kind == "call" else None
-    if places is None:
+    if places is None and fact.kind != "launch":
         return None
+    args = (*fact.args, "", "", "", "", "")
+    if places is None:
+        return Launch(fact.name, fact.span.line, args[0], args[1], args[2], args[3], fact.live)
     kernel, grid, block = (args[place] if place >= 0 else "" for place in places)
     names = _NAME.findall(_CAST.sub("", kernel))
     return Launch(names[0], fact.span.line, grid, block, live=fact.live) if names else None

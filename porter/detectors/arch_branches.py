@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from porter.model import Live, Span
@@ -131,7 +131,7 @@ def _asks_amd(names: frozenset[str]) -> bool:
     return False
 
 
-def _all(lines: list[Directive], amd: list[bool | None], cuda: list[bool | None]) -> Iterator[Group]:
+def _all(lines: Sequence[Directive], amd: list[bool | None], cuda: list[bool | None]) -> Iterator[Group]:
     """Every conditional, inner ones first."""
     live = {True: Live.YES, False: Live.NO, None: Live.UNKNOWN}
     stack: list[Group] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 from collections.abc import Iterable
 
@@ -102,6 +103,9 @@ def _rules_of(fact: Fact) -> Iterable[str]:
             yield DEVICE_CALLS[fact.name]
     elif fact.kind == "py_call" and fact.name == "torch.device" and not any("cuda" in arg for arg in fact.args):
         return
-    for rule, regex in GLOBS.get(fact.kind, ()):
-        if regex.match(fact.name):
-            yield rule
+    yield from _by_glob(fact.kind, fact.name)
+
+
+@functools.lru_cache(maxsize=20_000)
+def _by_glob(kind: str, name: str) -> tuple[str, ...]:
+    return tuple(rule for rule, regex in GLOBS.get(kind, ()) if regex.match(name))

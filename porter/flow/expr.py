@@ -42,7 +42,7 @@ class Expr(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def name(self) -> str:
         """The last component of a qualified name."""
-        return self.op.rpartition("::")[2]
+        return self.op if ":" not in self.op else self.op.rpartition("::")[2]
 
 
 class Origin(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -129,10 +129,8 @@ def _unary(node: Any, at: Origin, depth: int) -> Expr:
     operand, sign = node.child_by_field_id(ARGUMENT), node.child_by_field_id(OPERATOR)
     if operand is None or sign is None:
         return _make(node, at, "other", node.type)
-    op = sign.type
-    if node.type == "update_expression":
-        return _make(node, at, "assign", op, (build(operand, at, depth + 1),))
-    return _make(node, at, "unary", op, (build(operand, at, depth + 1),))
+    kind = "assign" if node.type == "update_expression" else "unary"
+    return _make(node, at, kind, sign.type, (build(operand, at, depth + 1),))
 
 
 def _condition(node: Any, at: Origin, depth: int) -> Expr:

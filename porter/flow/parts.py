@@ -9,6 +9,8 @@ import msgspec
 from porter.flow.event import Event
 from porter.flow.expr import Expr
 
+PLAIN = frozenset({"name", "num"})  # parts of these kinds hold nothing, but for the template arguments of some names
+
 
 class Parts(msgspec.Struct, frozen=True, eq=False):
     """What a function's targets and values hold, each in source order; ``compared`` are == and !=, ``launches`` have a <<< >>>."""
@@ -29,8 +31,12 @@ def parts_of(events: Iterable[Event], walked: Callable[[Expr], list[Expr]]) -> P
     launches: list[Expr] = []
     for event in events:
         for root in (event.target, event.value):
-            for part in walked(root) if root is not None else ():
+            if root is None or (root.kind in PLAIN and not root.targs):
+                continue
+            for part in walked(root):
                 kind = part.kind
+                if kind in PLAIN and not part.targs:
+                    continue
                 if kind == "call":
                     calls.append((event, part))
                 elif kind == "binary" and part.op in ("==", "!="):
@@ -39,6 +45,6 @@ def parts_of(events: Iterable[Event], walked: Callable[[Expr], list[Expr]]) -> P
                     methods.append(part)
                 if part.targs:
                     templated.append(part)
-                if len(part.shape) >= 2:
+                if part.shape and len(part.shape) >= 2:
                     launches.append(part)
     return Parts(tuple(calls), tuple(methods), tuple(compared), tuple(templated), tuple(launches))

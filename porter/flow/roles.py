@@ -16,6 +16,7 @@ from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
 
 LOG_WARP = 5
 INDICES = frozenset({"tid", "gid"})
+COMPARISONS = frozenset({"<", "<=", "==", "!=", ">", ">="})
 DOUBTFUL = "grid"  # the flavour of uses that only other uses of the function explain
 
 
@@ -71,6 +72,10 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
     while stack:
         expr, parent = stack.pop()
         kind = expr.kind
+        if kind == "name" and not expr.targs:  # two of three
+            if is_width(expr.name):
+                _name(env, event, expr, parent, found)
+            continue
         for arg in expr.args[::-1]:
             if arg.kind != "num":  # a number alone is no use
                 stack.append((arg, expr))
@@ -97,9 +102,10 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
 def _asks_lane(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
     """A call that gives the lane within the device's wave, 0 to 63 on wide ones; one that is cut to 32 lanes at once is none."""
     value = env.value(expr)
+    if value.kind not in ("lane", "warp"):
+        return
     if (
-        value.kind in ("lane", "warp")
-        and value.width == WARP
+        value.width == WARP
         and value.via in INDICES
         and value.symbols[:1] == (expr.name,)
         and (event.kind != "decl" or event.name in env.places)
@@ -132,6 +138,9 @@ def _name(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
 def _binary(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
     value = env.value(expr)
     op = expr.op
+    if op in COMPARISONS:
+        _comparison(env, event, expr, found)
+        return
     doubtful = value.via == "gid" and value.kind in ("lane", "warp") and not _meant(event, parent)
     if op in ("%", "&") and value.kind == "lane":
         found.append(Use("lane", expr, event, value, DOUBTFUL if doubtful else "", value.width, parent))
@@ -141,13 +150,13 @@ def _binary(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list
         found.append(Use("shift", expr, event, value, width=value.width, parent=parent))
     elif op in ("*", "<<", "+") and _spans(env, expr):
         found.append(Use("mention", expr, event, value, width=WARP, parent=parent))
-    elif op in ("<", "<=", "==", "!=", ">", ">="):
-        _comparison(env, event, expr, found)
 
 
 def _spans(env: Env, expr: Expr) -> bool:
     """True for the first thread of a warp of 32, warp * 32 or warp << 5, and for warps counted over blocks, n / 32 * block + warp."""
-    a, b = (env.value(arg) for arg in expr.args)
+    a, b = env.value(expr.args[0]), env.value(expr.args[1])
+    if a.kind != "warp" and b.kind != "warp":
+        return False
     if expr.op == "+":
         pairs = ((a, expr.args[1]), (b, expr.args[0]))
         return any(x.kind == "warp" and x.width == WARP and any(_by_width(env, part) for part in walk(other)) for x, other in pairs)

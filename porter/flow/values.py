@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 import msgspec
 
 HARDWARE = 0  # the width that the device has, as warpSize
@@ -101,17 +104,19 @@ def _fold(op: str, a: Value, b: Value) -> Value:
     return const(num, bits, _join(a, b))
 
 
+ARITHMETIC: dict[str, Callable[[int, int], int | bool]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": lambda x, y: int(x / y) if abs(x) < 1 << 52 else x // y,
+    "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
+    "&&": lambda x, y: bool(x and y), "||": lambda x, y: bool(x or y),
+}  # fmt: skip
+
+
 def _compute(op: str, x: int, y: int) -> int | None:
     if op in ("<<", ">>") and not 0 <= y < 64:
         return None
-    table = {
-        "+": lambda: x + y, "-": lambda: x - y, "*": lambda: x * y, "/": lambda: int(x / y) if abs(x) < 1 << 52 else x // y,
-        "%": lambda: x % y, "<<": lambda: x << y, ">>": lambda: x >> y, "&": lambda: x & y, "|": lambda: x | y, "^": lambda: x ^ y,
-        "==": lambda: int(x == y), "!=": lambda: int(x != y), "<": lambda: int(x < y), ">": lambda: int(x > y),
-        "<=": lambda: int(x <= y), ">=": lambda: int(x >= y), "&&": lambda: int(bool(x and y)), "||": lambda: int(bool(x or y)),
-    }  # fmt: skip
-    maker = table.get(op)
-    return maker() if maker is not None else None
+    maker = ARITHMETIC.get(op)
+    return int(maker(x, y)) if maker is not None else None
 
 
 def _with_hardware(op: str, a: Value, b: Value) -> Value | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -85,7 +85,7 @@ def skim(file: SourceFile) -> Parsed:
     return Parsed(file, _with_live(sorted(facts, key=lambda fact: fact.span), guards), guards=guards)
 
 
-def _lexed_facts(data: bytes, lines: list[cuda_lex.Directive]) -> Iterator[Fact]:
+def _lexed_facts(data: bytes, lines: Sequence[cuda_lex.Directive]) -> Iterator[Fact]:
     for line in lines:
         span = Span(line.line, 1, line.end, 1)
         if line.word == "include":
@@ -128,7 +128,7 @@ def _deepest(brackets: bytes) -> int:
     return deepest
 
 
-def _too_many_conditionals(lines: list[cuda_lex.Directive]) -> str:
+def _too_many_conditionals(lines: Sequence[cuda_lex.Directive]) -> str:
     depth = deepest = 0
     for line in lines:
         depth += {"if": 1, "ifdef": 1, "ifndef": 1, "endif": -1}.get(line.word, 0)
@@ -150,7 +150,7 @@ def _tree(text: bytes) -> Any:
         return None
 
 
-def _directive_facts(data: bytes, lines: list[cuda_lex.Directive]) -> Iterator[Fact]:
+def _directive_facts(data: bytes, lines: Sequence[cuda_lex.Directive]) -> Iterator[Fact]:
     for line in lines:
         span = Span(line.line, 1, line.end, line.end_byte - (data.rfind(b"\n", 0, line.end_byte) + 1) + 1)
         if line.word in _TESTS:
@@ -247,6 +247,11 @@ def _lost(error: Any) -> int:
 
 
 def _with_live(facts: list[Fact], guards: SourceGuards) -> list[Fact]:
-    if not guards.regions:
-        return [msgspec.structs.replace(fact, live=Live.YES) for fact in facts]
-    return [msgspec.structs.replace(fact, live=guards.at(fact.span.line)) for fact in facts]
+    """The facts with what is known of their lines; they are new, and nobody else holds them yet, so they need not be copied."""
+    line, live = 0, Live.YES
+    for fact in facts:
+        if guards.regions and fact.span.line != line:
+            line = fact.span.line
+            live = guards.at(line)
+        msgspec.structs.force_setattr(fact, "live", live)
+    return facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from porter.model import Live
@@ -22,7 +23,7 @@ class Group:
     parts: list[Directive] = field(default_factory=list)
 
 
-def groups(lines: list[Directive]) -> list[Group]:
+def groups(lines: Sequence[Directive]) -> list[Group]:
     """All closed conditionals, outer ones first."""
     stack: list[Group] = []
     out: list[Group] = []
@@ -36,7 +37,7 @@ def groups(lines: list[Directive]) -> list[Group]:
     return sorted(out, key=lambda group: group.parts[0].start_byte)
 
 
-def cuts(masked: bytes, lines: list[Directive], guards: SourceGuards) -> list[Blanked]:
+def cuts(masked: bytes, lines: Sequence[Directive], guards: SourceGuards) -> list[Blanked]:
     """What to blank: the directives of conditionals that the grammar could not place, and all their branches but one."""
     found: list[Blanked] = []
     bare = _without_directives(masked, lines)
@@ -55,7 +56,7 @@ def cuts(masked: bytes, lines: list[Directive], guards: SourceGuards) -> list[Bl
     return sorted(found, key=lambda b: (b.start, -b.end))
 
 
-def _without_directives(masked: bytes, lines: list[Directive]) -> bytes:
+def _without_directives(masked: bytes, lines: Sequence[Directive]) -> bytes:
     out = bytearray(masked)
     for line in lines:
         out[line.start_byte : line.end_byte] = b" " * (line.end_byte - line.start_byte)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import tree_sitter
 
 from porter.model import Fact, Span
@@ -126,15 +127,14 @@ def defined_types(found: Captured) -> Iterator[tuple[str, int]]:
                 yield found.slice(name).decode("utf-8", "replace"), found.place.span(name).line
 
 
-@dataclass(slots=True)
-class Use:
+class Use(msgspec.Struct, eq=False, gc=False):
     """A fact in the making: the node it stands on and what is known of it."""
 
     node: Any
     kind: str
     name: str
     args: tuple[str, ...] = ()
-    detail: dict[str, str] = field(default_factory=dict)
+    detail: dict[str, str] = {}
 
 
 def uses(found: Captured) -> Iterator[Use]:

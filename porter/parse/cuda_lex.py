@@ -55,7 +55,8 @@ class Directive:
     end_byte: int
 
 
-def directives(masked: bytes) -> list[Directive]:
+@functools.lru_cache(maxsize=4)  # the guards of a file ask for them too
+def directives(masked: bytes) -> tuple[Directive, ...]:
     """All preprocessor lines of a masked text, in order."""
     out: list[Directive] = []
     line, seen = 1, 0
@@ -73,7 +74,7 @@ def directives(masked: bytes) -> list[Directive]:
             text = _JOIN.sub(b" ", rest.group()).decode("utf-8", "replace").strip()
             out.append(Directive(line, line + masked.count(b"\n", start, after), match.group(1).decode(), text, start, after))
         match = _DIRECTIVE.search(masked, after) if after >= 0 else None
-    return out
+    return tuple(out)
 
 
 def comments(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from porter.model import Live
@@ -167,7 +167,7 @@ def _not(a: bool | None) -> bool | None:
     return None if a is None else not a
 
 
-def run_pass(lines: list[Directive], pre: Preprocessor) -> list[bool | None]:
+def run_pass(lines: Sequence[Directive], pre: Preprocessor) -> list[bool | None]:
     """Liveness of the code that follows each directive."""
     stack: list[_Frame] = []
     out: list[bool | None] = []
@@ -190,7 +190,7 @@ def run_pass(lines: list[Directive], pre: Preprocessor) -> list[bool | None]:
     return out
 
 
-def guard_value(lines: list[Directive], position: int) -> str | None:
+def guard_value(lines: Sequence[Directive], position: int) -> str | None:
     """The value in `#ifndef X` followed at once by `#define X value`: empty for an include guard, None for all else."""
     test, after = lines[position], lines[position + 1] if position + 1 < len(lines) else None
     name = _NOT_DEFINED.fullmatch(test.text) if test.word == "if" else re.match(r"(\w+)", test.text)
@@ -206,7 +206,7 @@ def _join(states: list[bool | None]) -> Live:
     return Live.UNKNOWN if any(state is None for state in states) else Live.NO
 
 
-def _chains(lines: list[Directive]) -> list[tuple[str, ...]]:
+def _chains(lines: Sequence[Directive]) -> list[tuple[str, ...]]:
     """The conditions, as written, that the code after each directive stands under."""
     stack: list[list[str]] = []
     out: list[tuple[str, ...]] = []
@@ -256,7 +256,7 @@ def guards_of(
     return _regions(lines, passes, states, data.count(b"\n") + 1)
 
 
-def _regions(lines: list[Directive], passes: tuple[Pass, ...], states: list[list[bool | None]], count: int) -> SourceGuards:
+def _regions(lines: Sequence[Directive], passes: tuple[Pass, ...], states: list[list[bool | None]], count: int) -> SourceGuards:
     chains = _chains(lines)
     by_line: list[Region] = []
     regions: list[Region] = []
