@@ -82,6 +82,12 @@ GENERATED_HEAD = re.compile(
     rb"|generated (?:by|from|with|using)\b[^\n]{0,80}(?:do not|don't) (?:edit|modify)"
     rb"|(?:do not|don't) (?:edit|modify)[^\n]{0,60}generated|/\*[^\n*]{0,40}DO NOT (?:EDIT|MODIFY)"
 )
+WRITTEN_OUT = re.compile(rb"[^\s\"'][^\"']*[\"']")  # a string stands before it on its line: what a generator writes, not its own head
+OF_THE_FILE = re.compile(  # before "automatically generated", which else may be said of any thing: a key, __hash__
+    rb"(?i)[^A-Za-z]*(?:(?:this|the|following|file|files|code|source|sources|module|header|script|content|contents|test|tests|kernel|kernels"
+    rb"|implementation|implementations|note|warning|important|is|are|was|were|has|have|been|all|and|an?|any|c|cuda|python|copyright|do|not|edit)"
+    rb"[^A-Za-z]+)*\Z"
+)
 HEAD_BYTES = 1500
 MANY_FILES = 50
 SAME_SHAPE = 25  # files of one name shape in such a folder
@@ -118,7 +124,7 @@ def folder_origin(
     for depth, part in enumerate(parts, 1):
         path = "/".join(parts[:depth])
         name = part.lower()
-        if name in VENDOR_FOLDERS:
+        if name in VENDOR_FOLDERS and not (name == "submodules" and depth > 1):  # deeper it is a package's word for its parts
             return Origin.VENDORED, path, "vendored: folder of third-party code"
         if path in submodules:
             return Origin.VENDORED, path, "vendored: git submodule"
@@ -174,17 +180,23 @@ def _neutral(path: str) -> str:
 
 
 def own_modules(paths: Iterable[str]) -> frozenset[str]:
-    """Python packages and modules that the repository itself holds, importable from its root or from a source folder."""
-    found = set()
+    """Python packages and modules that the repository itself holds, importable from its root or from a source folder.
+
+    Of a folder without __init__.py (a namespace: megatron) only the packages in it are (megatron.core), since the rest of the namespace
+    may be another distribution's.
+    """
+    found, within = set(), set()
     for path in paths:
         *folders, name = path.split("/")
         if folders and folders[0] in SOURCE_FOLDERS:
             folders = folders[1:]
         if len(folders) == 1 and name in ("__init__.py", "__init__.pyi"):
             found.add(folders[0])
+        elif len(folders) == 2 and name == "__init__.py":
+            within.add((folders[0], folders[1]))
         elif not folders and name.endswith(".py"):
             found.add(name.removesuffix(".py"))
-    return frozenset(found)
+    return frozenset(found | {f"{outer}.{inner}" for outer, inner in within if outer not in found})
 
 
 def toolkit_header(path: str, head_of: Callable[[str], bytes | None]) -> tuple[Origin, str, str] | None:
@@ -199,7 +211,17 @@ def is_generated(head: bytes) -> bool:
     """Whether the head of a file says that a machine wrote it."""
     head = head[:HEAD_BYTES]
     lower = head.lower()
-    return (b"generated" in lower or b"do not" in lower) and bool(GENERATED_HEAD.search(head))
+    if b"generated" not in lower and b"do not" not in lower:
+        return False
+    return any(_of_the_file(head, match) for match in GENERATED_HEAD.finditer(head))
+
+
+def _of_the_file(head: bytes, match: re.Match[bytes]) -> bool:
+    """Whether these words are said of the file they stand in."""
+    before = head[head.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+    if WRITTEN_OUT.match(before.lstrip()):
+        return False
+    return not match[0].lower().startswith((b"auto", b"generated auto")) or bool(OF_THE_FILE.match(before))
 
 
 def machine_made(paths: list[str]) -> frozenset[str]:

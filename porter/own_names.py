@@ -11,7 +11,7 @@ from pathlib import Path
 
 from porter import limits
 from porter.model import Fact, SourceFile
-from porter.parse import python, toml_text
+from porter.parse import Parsed, python, python_strings, python_tree, toml_text
 from porter.parse.cmake_words import commands
 from porter.regular import read_below
 
@@ -28,6 +28,7 @@ SEPARATOR = re.compile(r"/|::")
 EXTENSION = re.compile(r"(?:^|\.)(?:CUDAExtension|CppExtension|Extension)\Z")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 NAME_ARGUMENT = re.compile(r"(name\s*=\s*)?[\"']([A-Za-z_]\w*)[\"']\Z")
+VARIABLE_NAME = re.compile(r"name\s*=\s*([A-Za-z_]\w*)\Z")
 WORD = re.compile(r"[A-Za-z_][\w.-]{1,80}\Z")
 
 
@@ -68,9 +69,9 @@ def _projects(path: str, text: str) -> Iterator[str]:
 def _names(path: str, data: bytes) -> Iterator[str]:
     name = ""
     if path.endswith("setup.py"):
-        facts = _facts(path, data)
-        name = next((f.name[5:] for f in facts if f.kind == "py_arg" and f.name.startswith("name=") and _is_setup(f)), "")
-        yield from filter(None, (_built(fact) for fact in facts))
+        parsed = _parsed(path, data)
+        name = _named_in_setup(parsed)
+        yield from filter(None, (_built(fact) for fact in parsed.facts))
     else:
         name = _declared(data.decode("utf-8", "replace"), path.endswith(".toml"))
     if WORD.match(name):
@@ -79,15 +80,38 @@ def _names(path: str, data: bytes) -> Iterator[str]:
         yield PREFIX + canonicalize_name(name)
 
 
-def _facts(path: str, data: bytes) -> list[Fact]:
+def _parsed(path: str, data: bytes) -> Parsed:
+    file = SourceFile(path, "python", data)
     try:
-        return python.parse(SourceFile(path, "python", data)).facts
+        return python.parse(file)
     except Exception:  # its examination says what is wrong with it; here only the project's name is lost
-        return []
+        return Parsed(file)
 
 
-def _is_setup(fact: Fact) -> bool:
-    return fact.detail.get("callee", "").rpartition(".")[2] == "setup"
+def _named_in_setup(parsed: Parsed) -> str:
+    """The name that setup() is given, written there or in a variable of the module that holds one constant."""
+    for fact in parsed.facts:
+        if fact.kind == "py_arg" and fact.name.startswith("name=") and _is_setup(fact.detail.get("callee", "")):
+            return fact.name[5:]
+    setups = [fact for fact in parsed.facts if fact.kind == "py_call" and _is_setup(fact.name)]
+    given = next((match[1] for fact in setups for arg in fact.args if (match := VARIABLE_NAME.match(arg))), "")
+    values = _constants(parsed.extra.get("python"), given) if given else set()
+    return values.pop() if len(values) == 1 else ""
+
+
+def _is_setup(callee: str) -> bool:
+    return callee.rpartition(".")[2] == "setup"
+
+
+def _constants(source: python_tree.Source | None, name: str) -> set[str]:
+    """What the top level of a module gives a variable, "" for what is computed."""
+    found = set()
+    for statement in python_tree.named(source.root) if source is not None else ():
+        one = next(iter(python_tree.named(statement)), None) if statement.type == "expression_statement" else None
+        left = python_tree.field(one, "left") if one is not None and one.type == "assignment" else None
+        if source is not None and one is not None and left is not None and source.text(left) == name:
+            found.add(python_strings.constant(source, python_tree.field(one, "right")) or "")
+    return found
 
 
 def _built(fact: Fact) -> str:
@@ -116,7 +140,8 @@ def _declared(text: str, toml: bool) -> str:
 def is_own(fact: Fact, own: frozenset[str]) -> bool:
     """Whether a fact imports, names by its dotted name, or installs what the repository itself holds."""
     if fact.kind == "py_import" or (fact.kind == "py_string" and DOTTED.match(fact.name)):
-        return fact.name.split(".")[0] in own
+        first, _, rest = fact.name.partition(".")
+        return first in own or f"{first}.{rest.split('.')[0]}" in own
     if fact.kind in WITHIN:
         return bool(own) and PROJECT + SEPARATOR.split(fact.name, maxsplit=1)[0].lower() in own
     return fact.kind in NEEDS and PREFIX + fact.name in own

@@ -176,3 +176,29 @@ def test_a_cmake_project_called_cuda_is_not_the_toolkit(tmp_path: Path) -> None:
     (tmp_path / "cuda").mkdir()
     (tmp_path / "cuda" / "CMakeLists.txt").write_text("project(CUDA LANGUAGES CXX)\nfind_package(CUDA)\n")
     assert own_names.of(tmp_path, "cuda/CMakeLists.txt") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('package = "colossalai"\nsetup(name=package, version="1")\n', "colossalai"),
+        ('package = "colossalai"\nif NIGHTLY:\n    pass\npackage = package + "-nightly"\nsetup(name=package)\n', ""),
+        ("package = read()\nsetup(name=package)\n", ""),
+        ('def f():\n    package = "torch"\nsetup(name=package)\n', ""),
+    ],
+)
+def test_a_name_that_setup_takes_from_a_variable(tmp_path: Path, text: str, name: str) -> None:
+    (tmp_path / "setup.py").write_text("from setuptools import setup\n" + text)
+    assert own_names.of(tmp_path, "setup.py") == ({f"distribution:{name}"} if name else set())
+
+
+def test_packages_of_a_namespace_are_own_and_the_rest_of_it_is_not(tmp_path: Path) -> None:
+    for package in ("megatron/core", "megatron/training", "src/served"):
+        (tmp_path / package).mkdir(parents=True)
+        (tmp_path / package / "__init__.py").write_text("")
+    (tmp_path / "train.py").write_text("from megatron.core import parallel_state\nimport megatron.training.arguments\n")
+    (tmp_path / "megatron" / "core" / "bridge.py").write_text("import megatron.bridge\nfrom megatron import bridge\n")
+    assert not [finding.path for finding in pipeline.audit(tmp_path, Config(jobs=0)).findings if finding.path == "train.py"]
+    assert own_names.is_own(Fact("py_import", "megatron.core.utils", HERE), frozenset({"megatron.core"}))
+    assert not own_names.is_own(Fact("py_import", "megatron.bridge", HERE), frozenset({"megatron.core"}))
+    assert not own_names.is_own(Fact("py_import", "megatron.corex", HERE), frozenset({"megatron.core"}))
