@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from porter import cli_report
+from porter import cli_report, programs
 from porter.config import DEFAULT_TARGETS, Config, check_targets
 from porter.errors import ConfigError
 
@@ -187,9 +187,8 @@ def _throughput(texts: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
 
 
 def _git() -> str:
-    """The path of git; a relative entry of PATH could mean the scanned repository, whose programs are never run."""
-    folders = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(entry)]  # noqa: PTH117 - a text
-    return shutil.which("git", path=os.pathsep.join(folders)) or ""
+    """The path of git; empty where there is none."""
+    return shutil.which("git", path=os.pathsep.join(map(str, programs.folders(os.environ.get("PATH", os.defpath))))) or ""
 
 
 def _cache_dir(given: str) -> str:

@@ -12,6 +12,7 @@ from porter import pipeline, redact
 from porter.cli import main
 from porter.config import Config
 from porter.errors import ConfigError
+from porter.estimate.grade import NO_HOURS
 from porter.model import Problem, Report
 from porter.render import html, json, markdown
 from porter.render.html_view import _ladder
@@ -42,7 +43,7 @@ def test_compilers_raise_the_ladder_and_change_what_the_grade_says(plain: Report
     done = evidence.confirmed(plain, verification(("compiles", "links", "links", "compiles")))
     ladder = {rung.name: (rung.known, rung.files) for rung in _ladder(done)}
     assert ladder["Compiles"] == (True, 4) and ladder["Links"] == (True, 2) and not ladder["Runs"][0]
-    assert "no compiler has confirmed" in plain.estimate.grade_reasons[0] and done.estimate.grade_reasons == (evidence.PROVED,)
+    assert "no compiler has confirmed" in plain.estimate.grade_reasons[0] and done.estimate.grade_reasons == (NO_HOURS,)
     assert "| **CUDA files that compile for AMD** | 4 of 4 |" in markdown.render(done) and '"evidence"' in json.render(done)
     assert "CUDA files that compile" not in markdown.render(plain) and "--verify" in html.render(plain)
     hidden = redact.redact(done)

@@ -67,7 +67,7 @@ def _missing(left: list[Left], path: str) -> Iterator[Hit]:
         related = tuple(company.pop(item.name, [])[:MOST_RELATED])
         yield Hit(_rule(item, entry), item.span, _message(item, entry), item.name, confidence=_confidence(item, entry), related=related)
     for item, entry in alone:
-        rule = CONSTANT if item.reason not in ("experimental", "legacy cuBLAS call without a handle") else _rule(item, entry)
+        rule = CONSTANT if item.reason not in ("experimental", engine.LEGACY_BLAS) else _rule(item, entry)
         yield Hit(rule, item.span, _message(item, entry), item.name, confidence=_confidence(item, entry))
 
 

@@ -29,13 +29,13 @@ def estimate(
     share = project.size(own)
     fixing = groups.fixing(findings, sizes, ruleset, share, {} if ported else project.shared(own, share))
     lines = list(fixing.lines)
-    lines += [] if ported else project.lines(findings, own, share, _sum(line.hours for line in lines), fixing.paid)
+    lines += [] if ported else project.lines(findings, own, share, sum((line.hours for line in lines), Hours()), fixing.paid)
     lines = [team.applied(line, config.effort) for line in lines]
     hours = simulate.quantiles(parts(lines, fixing.files, team.factor(config.effort)), config.seed)
     source, build = hand_lines.hand_lines(findings, own, ported)
     letter, reasons = grade.grade(own, findings, ruleset, hours)
     made = Estimate(
-        hours, source, tuple(lines), _sum(line.hours for line in lines), config.seed, letter, reasons, _phases(lines),
+        hours, source, tuple(lines), sum((line.hours for line in lines), Hours()), config.seed, letter, reasons, _phases(lines),
         team.assumptions(config.effort), team.cost(hours, config.effort), build,
     )  # fmt: skip
     return made, _shares(findings, lines)
@@ -60,13 +60,6 @@ def parts(lines: Iterable[EffortLine], files: Mapping[str, Hours], factor: float
     return dict(out)
 
 
-def _sum(hours: Iterable[Hours]) -> Hours:
-    total = Hours()
-    for one in hours:
-        total = total + one
-    return total
-
-
 def _shares(findings: Iterable[Finding], lines: Iterable[EffortLine]) -> dict[str, Hours]:
     members: dict[tuple[str, str], list[str]] = defaultdict(list)
     for finding in findings:
@@ -83,5 +76,5 @@ def _phases(lines: Sequence[EffortLine]) -> tuple[Phase, ...]:
     made = []
     for phase in numbers().phases if lines else ():
         members = [line for line in lines if line.phase == phase.id]
-        made.append(Phase(phase.id, phase.name, phase.what, _sum(line.hours for line in members), len(members)))
+        made.append(Phase(phase.id, phase.name, phase.what, sum((line.hours for line in members), Hours()), len(members)))
     return tuple(made)

@@ -11,6 +11,7 @@ from porter.model import Confidence, Finding, Quantiles
 from porter.rules import RuleSet
 
 LETTERS = "ABCD"
+NO_HOURS = "no real hours have confirmed the sum: see porter actuals"
 UNPROVED = "no compiler has confirmed the translation, and no real hours the sum: see porter scan --verify and porter actuals"
 FAR = 4.0  # scores above so many times the corpus's highest knot are far from what the back-test saw
 
@@ -18,7 +19,7 @@ FAR = 4.0  # scores above so many times the corpus's highest knot are far from w
 def grade(own: Sequence[Examined], findings: Sequence[Finding], ruleset: RuleSet, hours: Quantiles) -> tuple[str, tuple[str, ...]]:
     """A letter, and what took it down from A; no estimate is an A before compilers or real hours have confirmed it."""
     has_cuda = any(one.kind == "cuda" for one in own)
-    reasons = [UNPROVED if has_cuda else "no real hours have confirmed the sum: see porter actuals"]
+    reasons = [UNPROVED if has_cuda else NO_HOURS]
     reasons += _unread(own)
     reasons += _untested(own)
     low = sum(1 for finding in findings if finding.confidence is Confidence.LOW)

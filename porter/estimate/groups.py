@@ -9,7 +9,7 @@ from math import log2
 import msgspec
 
 from porter.estimate.parameters import Project, project
-from porter.estimate.words import duration, percent
+from porter.estimate.words import SAME_DECISION, duration, percent
 from porter.model import Action, Effort, EffortLine, Finding, Hours, Rule
 from porter.rules import RuleSet
 
@@ -53,7 +53,9 @@ def fixing(
     parts = _file_parts(groups)
     capped = _capped(parts, sizes, numbers.rewrite)
     lines = tuple(_line(group, parts, capped, key, numbers) for key, group in groups.items())
-    return Fixing(lines, {path: capped[path][0] if path in capped else _sum(of_groups.values()) for path, of_groups in parts.items()}, paid)
+    return Fixing(
+        lines, {path: capped[path][0] if path in capped else sum(of_groups.values(), Hours()) for path, of_groups in parts.items()}, paid
+    )
 
 
 def _by_group(findings: Iterable[Finding]) -> dict[Key, list[Finding]]:
@@ -102,7 +104,7 @@ def _share_first_fixes(groups: Iterable[_Group], numbers: Project, beside: Mappi
             if place or line_is_first:
                 group.whole = numbers.sharing.same_rule if group.rule.id in rules else numbers.sharing.same_pattern
                 if group.once.worst:
-                    group.notes += (f"{percent(group.whole)} of it: the same decision as in another line",)
+                    group.notes += (f"{percent(group.whole)} {SAME_DECISION}",)
             rules.add(group.rule.id)
     return paid
 
@@ -121,13 +123,6 @@ def _file_parts(groups: dict[Key, _Group]) -> dict[str, dict[Key, Hours]]:
     return parts
 
 
-def _sum(hours: Iterable[Hours]) -> Hours:
-    total = Hours()
-    for one in hours:
-        total = total + one
-    return total
-
-
 def _least(a: Hours, b: Hours) -> Hours:
     return Hours(min(a.best, b.best), min(a.likely, b.likely), min(a.worst, b.worst))
 
@@ -136,7 +131,7 @@ def _capped(parts: dict[str, dict[Key, Hours]], sizes: dict[str, int], rewrite: 
     """The files whose sum is more than writing them again, with what is charged instead, and the worst hours of that sum."""
     out = {}
     for path, of_groups in parts.items():
-        total = _sum(of_groups.values())
+        total = sum(of_groups.values(), Hours())
         less = _least(total, rewrite.times(sizes[path])) if sizes.get(path) else total
         if less != total:
             out[path] = less, total.worst

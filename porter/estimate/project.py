@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from porter import tested
 from porter.estimate.groups import hits
 from porter.estimate.parameters import ProjectLine, project
-from porter.estimate.words import duration, percent
+from porter.estimate.words import SAME_DECISION, duration, percent
 from porter.examine import Examined
 from porter.model import EffortLine, Finding, Hours, Severity
 
@@ -102,7 +102,7 @@ class _Lines:
         if share < 1.0:
             words = f"{percent(share)} of {words}: {self.why}"
         if paid < 1.0:
-            words += f"; {percent(paid)} of it: the same decision as in another line"
+            words += f"; {percent(paid)} {SAME_DECISION}"
         self._add(spec, words, spec.hours.times(share * paid))
 
     def things(self, name: str, count: int, what: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+SAME_DECISION = "of it: the same decision as in another line"
+
 
 def duration(hours: float) -> str:
     """Hours as people write them, to two digits: < 1 min, 10 min, 2 h, 6.6 h, 140 h."""

@@ -17,6 +17,7 @@ from porter.model import Span
 
 __all__ = ["Conversion", "Left", "Options", "convert", "diff"]
 
+LEGACY_BLAS = "legacy cuBLAS call without a handle"  # the reason of Left that is no word of the tables
 _DEVICE_CODE = re.compile(rb"\b__(?:global|shared)__\b|<<<")
 _BODY = re.compile(rb"\s*(?:const\s*|noexcept\s*)*\{")
 _LAUNCH = re.compile(rb"<<<")
@@ -170,7 +171,7 @@ class _Run:
 
     def _name(self, choice: Choice, start: int, end: int) -> None:
         if choice.v2_only and self.blas_v1_only and not choice.reason:
-            self._leave(choice.name, start, "legacy cuBLAS call without a handle")
+            self._leave(choice.name, start, LEGACY_BLAS)
         elif choice.reason:
             if choice.kind != "device-function" or self._is_call(choice, end):
                 self._leave(choice.name, start, choice.reason)

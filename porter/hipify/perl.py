@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from porter import bounded
+from porter import bounded, programs
 from porter.hipify.choices import Options
 
 PROGRAM = "hipify-perl"
@@ -32,13 +32,7 @@ def find(explicit: str, env: str, path: str, rocm_path: str, program: str = PROG
             given = Path(named)
             given = given / program if given.is_dir() else given
             return given if given.is_file() else None
-    # A relative entry could mean the scanned repository, whose programs are never run.
-    folders = [Path(entry) for entry in path.split(os.pathsep) if os.path.isabs(entry)]  # noqa: PTH117 - a text of the environment
-    if rocm_path:
-        folders.append(Path(rocm_path) / "bin")
-    folders += [folder / "bin" for folder in sorted(Path("/opt").glob("rocm*"), reverse=True)]
-    folders += [folder / "bin" for folder in sorted(Path("/opt/rocm").glob("core-*"), reverse=True)]
-    for folder in folders:
+    for folder in (*programs.folders(path), *(root / "bin" for root in programs.rocm_roots(rocm_path))):
         candidate = folder / program
         if os.path.isfile(candidate):  # noqa: PTH113 - false, not an error, where a folder may not be looked into
             return candidate

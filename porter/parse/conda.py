@@ -7,7 +7,7 @@ import re
 from porter.model import Live, SourceFile
 from porter.parse import Parsed, conda_lock, yaml
 from porter.parse.install_line import conda_package
-from porter.parse.requirement_line import read_requirement
+from porter.parse.requirement_line import add_requirement
 from porter.parse.sheet import Sheet
 from porter.parse.yaml_tree import Node, blanked, load, walk
 
@@ -61,10 +61,4 @@ def _pip(sheet: Sheet, item: Node) -> None:
         return
     if not text or text.startswith("-"):
         return
-    try:
-        need = read_requirement(text)
-    except ValueError as error:
-        sheet.problem(item.start, f"requirement not understood: {error}")
-        return
-    if need is not None:
-        sheet.add("requirement", need.name, item.start, item.end, need.live, section="pip", **need.detail)
+    add_requirement(sheet, text, item.start, item.end, section="pip")

@@ -136,12 +136,12 @@ def _pip_need(sheet: Sheet, text: str, word: Word, live: Live) -> None:
         sheet.add("requirement", need.name, word.start, word.end, live if need.live is Live.YES else need.live, **need.detail)
 
 
-def read_addresses(sheet: Sheet, words: list[Word], live: Live, expand: Expand) -> None:
+def read_addresses(sheet: Sheet, words: list[Word], live: Live, expand: Expand, option: str = "repository") -> None:
     """Web addresses among the words of a command, as indexes."""
     for word in words:
         text = expand(word.text)
         if _ADDRESS.fullmatch(text):
-            sheet.add("index_url", text, word.start, word.end, live, option="repository")
+            sheet.add("index_url", text, word.start, word.end, live, option=option)
 
 
 def _download(sheet: Sheet, words: list[Word], live: Live, expand: Expand) -> None:
@@ -155,10 +155,7 @@ def _download(sheet: Sheet, words: list[Word], live: Live, expand: Expand) -> No
 
 
 def _clone(sheet: Sheet, words: list[Word], live: Live, expand: Expand) -> None:
-    for word in words:
-        text = expand(word.text)
-        if _ADDRESS.fullmatch(text):
-            sheet.add("index_url", text, word.start, word.end, live, option="clone")
+    read_addresses(sheet, words, live, expand, "clone")
 
 
 def read_source_list(sheet: Sheet, words: list[Word], live: Live, expand: Expand) -> None:

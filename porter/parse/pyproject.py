@@ -7,7 +7,7 @@ from typing import Any
 
 from porter.model import Live, SourceFile
 from porter.parse import Parsed, python_lock, toml_text
-from porter.parse.requirement_line import read_requirement
+from porter.parse.requirement_line import add_requirement
 from porter.parse.sheet import Sheet
 from porter.parse.toml_places import TomlPlaces, scan
 
@@ -141,13 +141,7 @@ def _listed(sheet: Sheet, places: TomlPlaces, needs: Any, section: str) -> None:
         end = at + len(text) + 2
         if at < 0:
             at = end = max(places.key(section), 0)
-        try:
-            need = read_requirement(text)
-        except ValueError as error:
-            sheet.problem(at, f"requirement not understood: {error}")
-            continue
-        if need is not None:
-            sheet.add("requirement", need.name, at, end, need.live, section=section, **need.detail)
+        add_requirement(sheet, text, at, end, section=section)
 
 
 def _keyed(sheet: Sheet, places: TomlPlaces, needs: dict[str, Any], section: str, kind: str = "requirement") -> None:
@@ -200,13 +194,7 @@ def _cfg_entry(sheet: Sheet, bare: str, at: int, section: str) -> None:
     if section.endswith("dependency_links"):
         sheet.add("index_url", bare, at, at + len(bare))
         return
-    try:
-        need = read_requirement(bare)
-    except ValueError as error:
-        sheet.problem(at, f"requirement not understood: {error}")
-        return
-    if need is not None:
-        sheet.add("requirement", need.name, at, at + len(bare), need.live, section=section, **need.detail)
+    add_requirement(sheet, bare, at, at + len(bare), section=section)
 
 
 def _table(data: Any, key: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from porter.model import Live
+from porter.parse.sheet import Sheet
 
 MAX_LINE = 4_000
 _URL = re.compile(r"(?:git|hg|svn|bzr)\+\w+://|https?://|file:|ftp://", re.IGNORECASE)
@@ -53,6 +54,17 @@ def read_requirement(text: str) -> Need | None:
         "url": requirement.url or "",
     }
     return Need(canonicalize_name(requirement.name), {k: v for k, v in detail.items() if v}, marker_live(marker))
+
+
+def add_requirement(sheet: Sheet, text: str, begin: int, end: int, **more: str) -> None:
+    """The fact of one requirement, or the problem that it is not understood."""
+    try:
+        need = read_requirement(text)
+    except ValueError as error:
+        sheet.problem(begin, f"requirement not understood: {error}")
+        return
+    if need is not None:
+        sheet.add("requirement", need.name, begin, end, need.live, **more, **need.detail)
 
 
 def _from_url(text: str) -> Need | None:

@@ -6,7 +6,7 @@ import re
 
 from porter.model import SourceFile
 from porter.parse import Parsed
-from porter.parse.requirement_line import read_requirement
+from porter.parse.requirement_line import add_requirement
 from porter.parse.sheet import Sheet
 
 _COMMENT = re.compile(r"(?:^|\s)#.*")
@@ -38,13 +38,7 @@ def _read_line(sheet: Sheet, bare: str, begin: int, end: int, pinned_by: str) ->
     if bare.startswith("-"):
         _read_option(sheet, bare, begin, end)
         return
-    try:
-        need = read_requirement(bare)
-    except ValueError as error:
-        sheet.problem(begin, f"requirement not understood: {error}")
-        return
-    if need is not None:
-        sheet.add("requirement", need.name, begin, end, need.live, pinned_by=pinned_by, **need.detail)
+    add_requirement(sheet, bare, begin, end, pinned_by=pinned_by)
 
 
 def _read_option(sheet: Sheet, bare: str, begin: int, end: int) -> None:

@@ -111,7 +111,7 @@ def portfolio(repositories: Sequence[Repository], answers: Iterable[Answer]) -> 
         tool=Tool(some.tool_version, some.rules_version) if some else Tool("", ""),
         targets=some.targets if some else (), rocm=some.rocm if some else "",
         rows=tuple(ranked(rows)), shared=tuple(_shared(reports, charged)), copied=copied,
-        apart=_sum(one.line.hours for one in charged), together=_sum(one.left for one in charged),
+        apart=sum((one.line.hours for one in charged), Hours()), together=sum((one.left for one in charged), Hours()),
         hours=simulate.quantiles(parts, SEED),
         ranked_by="value" if any(row.value is not None for row in rows) else "hours",
     )  # fmt: skip
@@ -186,13 +186,6 @@ def _family(line: EffortLine) -> str:
 
 def _less(hours: Hours, saved: Hours) -> Hours:
     return Hours(max(0.0, hours.best - saved.best), max(0.0, hours.likely - saved.likely), max(0.0, hours.worst - saved.worst))
-
-
-def _sum(hours: Iterable[Hours]) -> Hours:
-    total = Hours()
-    for one in hours:
-        total = total + one
-    return total
 
 
 def _row(repository: Repository, answer: Answer | None, report: Report | None, charged: Sequence[Charged]) -> Row:

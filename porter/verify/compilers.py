@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from porter import programs
 from porter.hipify import api
 
 LEAST_CLANG = 17
@@ -74,22 +75,15 @@ class Compiler(msgspec.Struct, frozen=True):
 
 def search_path(environment: Mapping[str, str]) -> list[Path]:
     """Folders that programs are looked for in: PATH, then ROCM_PATH and the places where ROCm installs, newest first."""
-    # A relative entry could mean the repository that is verified, whose programs are never run.
-    folders = [Path(entry) for entry in environment.get("PATH", "").split(os.pathsep) if os.path.isabs(entry)]  # noqa: PTH117 - a text
+    folders = programs.folders(environment.get("PATH", ""))
     for root in rocm_roots(environment):
         folders += [root / "bin", root / "lib" / "llvm" / "bin", root / "llvm" / "bin"]
     return folders
 
 
 def rocm_roots(environment: Mapping[str, str]) -> list[Path]:
-    """Folders that may hold a ROCm installation; since 7.14 it is /opt/rocm/core-VERSION."""
-    given = [Path(environment["ROCM_PATH"])] if environment.get("ROCM_PATH") else []
-    return (
-        given
-        + sorted(Path("/opt/rocm").glob("core-*"), reverse=True)
-        + [Path("/opt/rocm")]
-        + sorted(Path("/opt").glob("rocm-*"), reverse=True)
-    )
+    """Folders that may hold a ROCm installation."""
+    return programs.rocm_roots(environment.get("ROCM_PATH", ""))
 
 
 def find_program(name: str, environment: Mapping[str, str]) -> Path | None:

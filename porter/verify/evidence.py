@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from porter.errors import ConfigError
-from porter.estimate.grade import UNPROVED, letter
+from porter.estimate.grade import NO_HOURS, UNPROVED, letter
 from porter.model import Evidence, Report
 from porter.verify.values import RUNGS, FileResult, Verification
 
-PROVED = "no real hours have confirmed the sum: see porter actuals"
 COMPILES = RUNGS.index("compiles")
 
 
@@ -51,7 +50,7 @@ def _lowest(file: FileResult, asked: dict[str, str]) -> str:
 def _reasons(evidence: Evidence, unseen: int) -> list[str]:
     """What compilers leave open; ``unseen`` files were given to none."""
     low = sum(1 for path, rung in evidence.rungs.items() if RUNGS.index(rung) < COMPILES and path not in evidence.unjudged)
-    out = [PROVED]
+    out = [NO_HOURS]
     if low:
         out.append(f"{low:,} of {len(evidence.rungs):,} CUDA files do not compile yet after the translation")
     if lacking := len(evidence.unjudged) - unseen:
