@@ -155,7 +155,7 @@ def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:
             key = (rule, fact.span.line)
             if key not in best and (rule, int(fact.detail.get("statement", 0))) not in best:
                 optional = fact.kind == "py_import" and "optional" in fact.detail
-                doubt = Confidence.LOW if "forgiven" in fact.detail else None
+                doubt = Confidence.LOW if "forgiven" in fact.detail or "unopened" in fact.detail else None
                 best[key] = Hit(
                     rule, fact.span, _message(fact), _subject(fact), live=_live(fact, parsed), optional=optional, confidence=doubt,
                     fact_kind=fact.kind, fact_name=fact.name,
@@ -194,6 +194,7 @@ def _message(fact: Fact) -> str:
     text = words.get(fact.kind, "uses {0}").format(fact.name)
     extra = fact.detail.get("specifier", "") if fact.kind == "requirement" else ""
     text += "; the error is caught, and the program goes on without it" if "forgiven" in fact.detail else ""
+    text += "; nothing in this file opens it" if "unopened" in fact.detail else ""
     return text + (f" ({extra})" if extra and "$" not in extra else "")
 
 

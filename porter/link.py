@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 
 import msgspec
 
-from porter import built
+from porter import answers, built
 from porter.build_defines import BuildDefines
 from porter.model import Kernel, Live
 from porter.parse import Parsed, cmake_includes, ptx
@@ -26,8 +25,6 @@ from porter.survey_sums import Sum
 __all__ = ["Constant", "FunctionDef", "Index", "Launch", "Macro", "Survey", "link", "survey"]
 
 MAX_REACH = 2000  # files that one file's includes are followed to
-SHIM_KINDS = frozenset({"call", "identifier", "type"})
-OF_AMD = re.compile(r"(?:hip|roc)[a-z]*[A-Z]\w*\Z")  # hipMalloc, hipblasCreate, roctxRangePop: what no header of CUDA declares
 COLLECTIVE = frozenset({"warp shuffles", "warp votes"})  # features of functions that speak to other lanes
 MAX_DEPTH = 16  # names that a constant's value is followed through
 
@@ -66,11 +63,8 @@ class Index:
         self.dead_cmake = cmake_includes.dead(cmake)
         self.dead_cmake_functions = cmake_includes.dead_functions(cmake, self.dead_cmake)
         self.build_defines = BuildDefines(self.files, self.dead_cmake, self.macros.keys())
-        self.shims = {
-            name: shims
-            for name, found in self.macros.items()
-            if (shims := frozenset(path for path, m in found if m.live is not Live.NO and (m.nvidia is Live.NO or OF_AMD.match(m.text))))
-        }
+        self.shims = answers.macros_for_amd(self.macros)
+        self.own_builtins = answers.device_functions(self.functions)
         self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)
 
     def _gather(self) -> None:
@@ -232,9 +226,8 @@ class Index:
         return out
 
     def shimmed(self, path: str) -> frozenset[str]:
-        """CUDA names that a header of the project's own redefines for AMD, as one file sees it."""
-        around = set(self.reach(path))
-        return frozenset(name for name, places in self.shims.items() if places & around)
+        """CUDA names that a header of the project's own redefines for AMD, or its build, as one file sees it."""
+        return answers.shimmed(self, path)
 
     def enrich(self, parsed: Parsed) -> None:
         """Let a file's facts know what other files say: guards, skipped CMake files and functions, names shimmed for AMD."""
@@ -243,12 +236,8 @@ class Index:
             set_in_options(parsed)
         if parsed.file.kind in ("cuda", "cxx") and parsed.file.path in self.files:
             ptx.enrich(parsed, (self.files[path] for path in self.reach(parsed.file.path)[1:]), self.asm_words)
-        shimmed = self.shimmed(parsed.file.path) if parsed.file.kind in ("cuda", "cxx") else frozenset()
-        if shimmed:
-            parsed.facts = [
-                msgspec.structs.replace(fact, live=Live.NO) if fact.kind in SHIM_KINDS and fact.name in shimmed else fact
-                for fact in parsed.facts
-            ]
+        if parsed.file.kind in ("cuda", "cxx"):
+            answers.enrich(parsed, self)
 
     def _enrich_guards(self, parsed: Parsed) -> None:
         """Evaluate a file's conditionals again where included files, or the user's -D, say what its own text does not."""
@@ -269,7 +258,7 @@ class Index:
         if not (given or sure or some or any(imported.values())):
             return
         guards = guards_of(parsed.file.data, parsed.file.path, given, imported, sure=sure, some=some)
-        parsed.extra["given"] = frozenset((*given, *sure))
+        parsed.extra["given"] = {**sure, **given}
         parsed.guards = guards
         parsed.facts = [msgspec.structs.replace(fact, live=guards.at(fact.span.line)) for fact in parsed.facts]
         for inner in parsed.embedded:

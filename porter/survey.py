@@ -16,7 +16,7 @@ from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
 from porter.parse.cuda_fields import BODY, DECLARATOR, DEFAULT_TYPE, DEFAULT_VALUE, NAME, PARAMETERS, VALUE
 from porter.parse.guards import SourceGuards
 from porter.parse.type_names import TypeName, type_names
-from porter.parse.warp_wrappers import halves_32, wrapped
+from porter.parse.warp_wrappers import halves_32, overloads, wrapped
 from porter.survey_launches import Launch, launched
 from porter.survey_sums import Sum, sums
 
@@ -78,6 +78,7 @@ class FunctionDef(msgspec.Struct, frozen=True, gc=False):
     marks: tuple[str, ...] = ()  # words before the name that may be macros for __device__ and the like
     features: tuple[str, ...] = ()  # what a device function uses, in the words of kernel_features.py
     by_32: bool = False  # adds up 32 lanes, whatever the device has
+    overloads: bool = False  # is named like a builtin, __ldcg, and calls one of its own name
 
 
 class Flag(msgspec.Struct, frozen=True, gc=False):
@@ -212,12 +213,13 @@ def _functions(found: Captured, parsed: Parsed) -> Iterator[FunctionDef]:
         bounds = next((arguments(found, child) for child in node.children if child.type == "launch_bounds"), ())
         line = _line(template if template is not None else node)
         head = specifiers.before(data, node.start_byte)
+        name = plain_name(found.slice(named)).rpartition("::")[2]
         yield FunctionDef(
-            plain_name(found.slice(named)).rpartition("::")[2], line, node.end_point[0] + 1,
+            name, line, node.end_point[0] + 1,
             side_of(head + data[node.start_byte : body.start_byte]), _parameters(found, declarator.child_by_field_id(PARAMETERS)),
             _parameters(found, listed), bounds, parsed.live(_line(node)), _returned(found, body, parsed),
             marks=_marks(head + data[node.start_byte : declarator.start_byte]),
-            wraps=_wrapped(parsed, body), by_32=_halves_32(parsed, body),
+            wraps=_wrapped(parsed, body), by_32=_halves_32(parsed, body), overloads=overloads(parsed, body, name),
         )  # fmt: skip
 
 

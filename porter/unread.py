@@ -93,7 +93,7 @@ def _words(parsed: Parsed, line: int, found: list[Group], guarded: set[int], wit
     if _asks_amd(group):
         return ""
     missing = sorted(name for name in group.names if _is_nvidias(name))
-    given = sorted(group.names & parsed.extra.get("given", frozenset()))
+    given = sorted(group.names & parsed.extra.get("given", {}).keys())
     if not missing and given and with_nvidia.at(line) is not Live.NO:
         return f"Not compiled, since the build gives -D{given[0]} (condition in line {group.line})"
     if not missing and (with_nvidia.at(line) is Live.NO or not group.names & _defined(parsed)):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from porter import link
+from porter.config import Config
+from porter.detectors import cuda_arch
 from porter.kinds import kind_of
 from porter.model import Confidence, Hit, Live, SourceFile, Span
 from porter.parse import Parsed, parser_of
@@ -93,6 +95,32 @@ def test_the_cuda_build_learns_nothing() -> None:
     guards = seen({"CMakeLists.txt": OF_ALL}).guards
     assert isinstance(guards, SourceGuards)
     assert [guards.nvidia_at(line) for line in LINES] == [MAYBE] * 5
+
+
+VERSIONS = "#if CUDA_VERSION >= 9000\nint a;\n#else\nint b;\n#endif\nint old = CUDA_VERSION;\n"
+OF_HIP = "FLAGS += -D__HIP_PLATFORM_AMD__=1 \\\n  -DCUDA_VERSION=11000\n"
+AND_OF_CUDA = "ifdef FAST\nFLAGS += -D__HIP_PLATFORM_AMD__\nelse\nFLAGS += -DCUDA_VERSION=12000\nendif\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"makefiles/hip.mk": OF_HIP}, (YES, NO, NO)),
+        ({"src/Makefile": OF_HIP}, (YES, NO, NO)),
+        ({"CMakeLists.txt": "target_compile_definitions(k PRIVATE __HIP_PLATFORM_AMD__ CUDA_VERSION=11000)\n"}, (YES, NO, NO)),
+        ({"makefiles/hip.mk": OF_HIP, "makefiles/cuda.mk": "FLAGS += -DCUDA_VERSION=12000\n"}, (YES, NO, NO)),
+        ({"makefiles/cuda.mk": "FLAGS += -DCUDA_VERSION=11000\n"}, (NO, YES, YES)),
+        ({"demo/Makefile": OF_HIP}, (NO, YES, YES)),
+        ({"makefiles/hip.mk": OF_HIP, "makefiles/other.mk": OF_HIP.replace("11000", "8000")}, (NO, YES, YES)),
+        ({"makefiles/gpu.mk": AND_OF_CUDA}, (NO, YES, YES)),
+    ],
+)
+def test_a_build_for_amd_that_gives_cudas_version_answers_the_guards(files: dict[str, str], expected: tuple[Live, ...]) -> None:
+    one = seen(files, VERSIONS)
+    used = next(fact.live for fact in one.facts if fact.kind == "identifier" and fact.name == "CUDA_VERSION")
+    assert (one.live(2), one.live(4), used) == expected
+    rules = {hit.rule for hit in cuda_arch.detect(one, None, Config())}
+    assert rules == (set() if expected[0] is YES else {"cuda-version-fallback"})
 
 
 def test_code_that_the_build_switches_off_is_called_so() -> None:

@@ -103,6 +103,20 @@ def test_caught_calls(handler: str, caught: bool) -> None:
     assert ("forgiven" in fact.detail) is caught
 
 
+LOADED = "import ctypes\nfrom contextlib import suppress\nNAME = 'libcurand.so.*[0-9]'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "manner"),
+    [("with suppress(OSError):\n    ctypes.CDLL(NAME)\n", "forgiven"), ("with suppress(KeyError):\n    ctypes.CDLL(NAME)\n", ""),
+     ("ctypes.CDLL(NAME)\n", ""), ("EXCLUDED = [NAME]\n", "unopened"), ("from own import load_library\nload_library(NAME)\n", "")],
+)  # fmt: skip
+def test_how_a_file_opens_the_libraries_that_it_names(text: str, manner: str) -> None:
+    facts = python.parse(SourceFile("a.py", "python", (LOADED + text).encode())).facts
+    fact = next(f for f in facts if f.kind == "py_string" and "curand" in f.name)
+    assert "".join(fact.detail) == manner
+
+
 DEVICE = """
 def kind():
     if torch.version.hip:

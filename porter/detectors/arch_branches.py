@@ -89,7 +89,7 @@ def groups(parsed: Parsed) -> list[Group]:
         return []
     lines = directives(masked)
     cuda = run_pass(lines, Preprocessor(Pass(NVIDIA, "device"), RECENT, {}))
-    amd = run_pass(lines, Preprocessor(Pass(AMD, "device"), {}, {}))
+    amd = run_pass(lines, Preprocessor(Pass(AMD, "device"), parsed.extra.get("given", {}), {}))
     found = []
     for group in _all(lines, amd, cuda):
         _correct(parsed, group)

@@ -11,6 +11,7 @@ from porter.config import Config
 from porter.flow.cub import WIDTH_PLACE, default_width
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
+from porter.flow.names import is_width
 from porter.flow.program import Evaluator, Program, program_of
 from porter.flow.roles import survey
 from porter.flow.use import Uses
@@ -38,12 +39,23 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         if not named:
             continue
         fixed = bool(fixed_uses(uses) or uses.of("mention"))
+        asks = not fixed and _counts_waves(uses)
         seen: set[tuple[str, int]] = set()
         for part in (inner for outer in env.parts.templated for inner in _with_inner(outer)):
             for hit in _judge(env, part, targets, fixed):
+                if asks and hit.rule == "cub-warp-default-width":
+                    continue  # both are as wide as the device
                 if (hit.rule, hit.span.line) not in seen:
                     seen.add((hit.rule, hit.span.line))
                     yield hit
+
+
+def _counts_waves(uses: Uses) -> bool:
+    """True for a function that takes a warp for what the device has: warpSize, or a constant of that name that is 64 on AMD."""
+    if hardware_uses(uses):
+        return True
+    places = [expr for name, listed in uses.env.places.items() if is_width(name) for expr in listed]
+    return any(value.kind == "hw" or (value.kind == "const" and value.num == WAVE) for value in map(uses.env.value, places))
 
 
 def _named_types(program: Program, targets: tuple[str, ...]) -> Iterator[Hit]:
@@ -98,6 +110,8 @@ def _block(env: Env, part: Expr, targets: tuple[str, ...]) -> Iterator[Hit]:
     """A block algorithm by warps: sure where the block's size is known and no multiple of a wave."""
     place, algorithm = next((i, a.name) for i, a in enumerate(part.targs) if a.kind == "name" and BLOCK_ALGORITHMS.match(a.name))
     extents = [env.value(argument) for argument in (*part.targs[1:2], *part.targs[place + 1 : place + 3])]  # x, and y and z behind it
+    if any(value.kind == "hw" for value in extents):
+        return
     known = all(value.kind == "const" and value.num is not None for value in extents)
     size = math.prod(value.num or 0 for value in extents) if known and extents else None
     if size is not None and size % WAVE == 0:

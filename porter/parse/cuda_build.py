@@ -37,7 +37,7 @@ _NO_BUILD = frozenset(
     _listed("__CLION_IDE__ __JETBRAINS_IDE__ __INTELLISENSE__ __RESHARPER__ __CDT_PARSER__ __clangd__ __DOXYGEN__ DOXYGEN")
 )
 _ALWAYS: dict[str, Value] = {"__cplusplus": NONZERO, "__linux__": 1, "__unix__": 1, "__LINE__": NONZERO, "__FILE__": NONZERO}
-_CUDA_ONLY = frozenset(
+NVIDIAS = frozenset(
     _listed(
         "__CUDA_ARCH__ __NVCC__ __CUDA__ CUDA_VERSION CUDART_VERSION __CUDACC_RTC__ __CUDACC_VER_MAJOR__ __CUDACC_VER_MINOR__ "
         "__CUDACC_VER_BUILD__ __CUDACC_VER__ __CUDACC_EXTENDED_LAMBDA__ __CUDACC_RELAXED_CONSTEXPR__ __CUDACC_DEBUG__ "
@@ -81,7 +81,7 @@ def ambient(name: str, run: Pass) -> Value | None:
 
 
 def _amd(name: str, run: Pass) -> tuple[Value | None] | None:
-    if name in _CUDA_ONLY or name.startswith(FROM_CUDA_ARCH):
+    if name in NVIDIAS or name.startswith(FROM_CUDA_ARCH):
         return (ABSENT,)
     if name in _HIP_COMPILER:
         plain: Value | None = UNKNOWN if name == "__clang__" else ABSENT
@@ -107,7 +107,7 @@ def _nvidia(name: str, run: Pass) -> tuple[Value | None] | None:
         return (NONZERO,)
     if name in _HIP_DEVICE or name in ("__HIP__", "__HIPCC__") or _GFX.match(name):
         return (ABSENT,)
-    return (UNKNOWN,) if name in _CUDA_ONLY or name in _HIP_COMPILER else None
+    return (UNKNOWN,) if name in NVIDIAS or name in _HIP_COMPILER else None
 
 
 def _by_words(name: str, run: Pass) -> Value | None:
@@ -128,5 +128,5 @@ def _by_words(name: str, run: Pass) -> Value | None:
 
 def is_predefined(name: str) -> bool:
     """Whether a compiler or the usual build of one vendor defines a name by itself; all others are the project's own."""
-    listed = name in _CUDA_ONLY or name in _HIP_COMPILER or name in _HIP_DEVICE or name in _ALWAYS
+    listed = name in NVIDIAS or name in _HIP_COMPILER or name in _HIP_DEVICE or name in _ALWAYS
     return listed or name in ("USE_ROCM", "HIP_VERSION", "HIP_VERSION_MAJOR", "__HIP_PLATFORM_AMD__") or _GFX.match(name) is not None

@@ -17,7 +17,7 @@ from porter.parse.python_embedded import embedded_cuda
 from porter.parse.python_facts import Collector
 from porter.parse.python_guards import guards_of
 from porter.parse.python_imports import imports
-from porter.parse.python_loads import forgiven
+from porter.parse.python_loads import with_manner
 from porter.parse.python_setup import setup_facts
 from porter.parse.python_tree import Source, TooSlow
 from porter.parse.python_words import Look, Words
@@ -66,7 +66,7 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
         collector.look(path)
     facts += collector.facts if not TEST_PATH.search(file.path) else [fact for fact in collector.facts if fact.kind != "image"]
     facts += setup_facts(file, source, guards, facts)
-    parsed.facts = forgiven(source, _in_order(facts))
+    parsed.facts = with_manner(source, _in_order(facts))
     parsed.embedded = embedded_cuda(file, source, guards)
     _note_problems(parsed, source)
     return parsed

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SEEN_BY = "tree-sitter-python"
 FORGIVING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException", "OSError", "RuntimeError")
 CATCHES_CALLS = ("Exception", "OSError", "RuntimeError", "NVML", "CalledProcessError", "FileNotFoundError")
+SUPPRESS = re.compile(r"with\s+(?:contextlib\.)?suppress\(([^()]{0,120})\)")
 OPTIONAL_IMPORT = re.compile(r"_?(?:optional|lazy|try|safe|maybe|soft)_?import(?:_module|_or_none)?", re.IGNORECASE)
 WRAPPED = {"tl": "triton.language", "triton": "triton", "gl": "triton.experimental.gluon.language"}
 PROBES = ("importlib.util.find_spec", "importlib.metadata.version", "importlib.metadata.distribution", "pkg_resources.get_distribution")
@@ -119,6 +120,8 @@ def is_forgiven(source: Source, path: list[Node]) -> bool:
         if above.type == "try_statement" and below == field(above, "body") and _forgives(source, above, CATCHES_CALLS):
             handlers = [clause for clause in above.children if clause.type == "except_clause"]
             return not any(b"raise" in source.data[clause.start_byte : clause.end_byte] for clause in handlers)
+        if above.type == "with_statement" and (match := SUPPRESS.match(source.text(above)[:200])):
+            return any(word in match[1] for word in CATCHES_CALLS)
     return False
 
 

@@ -1,4 +1,4 @@
-"""Shared libraries that a Python file names and opens by ctypes only where a failure is caught."""
+"""Shared libraries that a Python file names: opened by ctypes only where a failure is caught, or opened by nothing in the file."""
 
 from __future__ import annotations
 
@@ -11,19 +11,25 @@ from porter.model import Fact
 from porter.parse.python_imports import is_forgiven
 from porter.parse.python_tree import Source, field, inside
 
-LIBRARY = re.compile(r"(?:.*/)?lib(?:cu|nv)[\w-]*\.so(?:\.\d+)*\Z|(?:nvcuda|cudart|nvrtc)\w*\.dll\Z")
+LIBRARY = re.compile(r"(?:.*/)?lib(?:cu|nv|npp)[\w-]*\.so[\w.*?\[\]-]*\Z|(?:nvcuda|cudart|nvrtc)\w*\.dll\Z")
 LOADERS = (b"cdll", b"windll", b"loadlibrary")
+OPENING = (*LOADERS, b"dlopen", b"find_library", b"load_library", b"load_shared")
 MAX_PLACES = 200
 
 
-def forgiven(source: Source, facts: list[Fact]) -> list[Fact]:
-    """The facts, names of libraries marked where every load in the file stands in a try that goes on: `for n in names: try: CDLL(n)`."""
-    if not any(fact.kind == "py_string" and LIBRARY.match(fact.name) for fact in facts) or not _all_caught(source):
+def with_manner(source: Source, facts: list[Fact]) -> list[Fact]:
+    """The facts, names of libraries with the manner in which the file opens them.
+
+    ``forgiven``: every load in the file stands in a try that goes on, `for n in names: try: CDLL(n)`. ``unopened``: there is none.
+    """
+    if not any(fact.kind == "py_string" and LIBRARY.match(fact.name) for fact in facts):
+        return facts
+    lowered = source.data.lower()
+    mark = "forgiven" if _all_caught(source) else "unopened" if not any(word in lowered for word in OPENING) else ""
+    if not mark:
         return facts
     return [
-        msgspec.structs.replace(fact, detail={**fact.detail, "forgiven": "1"})
-        if fact.kind == "py_string" and LIBRARY.match(fact.name)
-        else fact
+        msgspec.structs.replace(fact, detail={**fact.detail, mark: "1"}) if fact.kind == "py_string" and LIBRARY.match(fact.name) else fact
         for fact in facts
     ]
 

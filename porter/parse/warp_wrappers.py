@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
+from porter.parse import Parsed
 from porter.parse.cuda_lex import mask
 
 MAX_BODY = 600  # bytes of a body that does little else
@@ -64,3 +66,11 @@ def _arguments(text: str) -> list[str]:
         else:
             out[-1] += char
     return []
+
+
+def overloads(parsed: Parsed, body: Any, name: str) -> bool:
+    """Whether a function named like a builtin calls what has its own name: in the end the builtin does the work."""
+    if not name.startswith("__"):
+        return False
+    first, last = int(body.start_point[0]) + 1, int(body.end_point[0]) + 1
+    return any(fact.kind == "call" and fact.name == name and first <= fact.span.line <= last for fact in parsed.facts)

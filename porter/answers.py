@@ -1,0 +1,63 @@
+"""Names of CUDA's to which a repository itself gives a meaning: macros for AMD, -D of its build, functions of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from porter.model import Live
+from porter.parse import Parsed
+from porter.parse.cuda_build import NVIDIAS
+from porter.survey import FunctionDef, Macro
+
+if TYPE_CHECKING:
+    from porter.link import Index
+
+KINDS = frozenset({"call", "identifier", "type"})
+OF_AMD = re.compile(r"(?:hip|roc)[a-z]*[A-Z]\w*\Z")  # hipMalloc, hipblasCreate, roctxRangePop: what no header of CUDA declares
+
+
+def macros_for_amd(macros: Mapping[str, Iterable[tuple[str, Macro]]]) -> dict[str, frozenset[str]]:
+    """The files that define a name for the AMD build alone, or as a name of AMD's, by name."""
+    return {
+        name: files
+        for name, found in macros.items()
+        if (files := frozenset(path for path, m in found if m.live is not Live.NO and (m.nvidia is Live.NO or OF_AMD.match(m.text))))
+    }
+
+
+def device_functions(functions: Mapping[str, Iterable[tuple[str, FunctionDef]]]) -> dict[str, frozenset[str]]:
+    """The files that hold the body of a device function with a name like a builtin's, __trap or __nv_expf, by name.
+
+    An overload that ends in the builtin is no such body.
+    """
+    return {
+        name: files
+        for name, found in functions.items()
+        if name.startswith("__")
+        and (files := frozenset(path for path, f in found if f.live is not Live.NO and f.side in ("device", "both") and not f.overloads))
+    }
+
+
+def shimmed(index: Index, path: str) -> frozenset[str]:
+    """Names of CUDA's that a header of the project's own redefines for AMD, or its build, as one file sees them."""
+    around = set(index.reach(path))
+    given = NVIDIAS & (index.given.keys() | index.build_defines.seen_from(path, index.build_defines.answered)[0].keys())
+    return given.union(name for name, files in index.shims.items() if files & around)
+
+
+def enrich(parsed: Parsed, index: Index) -> None:
+    """Let the facts of a CUDA or C++ file know of such names: a call of the file's own function is no use of a builtin."""
+    for_amd = shimmed(index, parsed.file.path)
+    around = set(index.reach(parsed.file.path)) if index.own_builtins else set()
+    own = {name for name, files in index.own_builtins.items() if files & around}
+    if not for_amd and not own:
+        return
+    parsed.facts = [
+        msgspec.structs.replace(fact, live=Live.NO) if fact.kind in KINDS and fact.name in for_amd else fact
+        for fact in parsed.facts
+        if fact.kind != "call" or fact.name not in own
+    ]
