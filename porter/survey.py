@@ -118,10 +118,8 @@ def survey(parsed: Parsed) -> Survey:
         flags = tuple(flag for fact in parsed.facts if fact.kind == "compile_flag" and (flag := _flag(fact, parsed)) is not None)
         inner = [survey(one) for one in parsed.embedded]
         launches = tuple(one for s in inner for one in s.launches)
-        extra = parsed.extra
-        return Survey(
-            path, kind, flags=flags, launches=launches, cmake_includes=extra.get("cmake_includes", ()), sources=extra.get("sources", ())
-        )
+        included, sources = (parsed.extra.get(name, ()) for name in ("cmake_includes", "sources"))
+        return Survey(path, kind, flags=flags, launches=launches, cmake_includes=included, sources=sources)
     found = parsed.extra.get("captured")
     functions = tuple(_functions(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else ()
     return Survey(
