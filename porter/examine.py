@@ -233,7 +233,8 @@ class Auditor:
         if source.kind != "cuda" or source.origin is Origin.AMD or source.path.endswith(".hip"):
             return None, []
         options = engine.Options(rocm=self.config.rocm, runtime_is_implicit=gets_runtime_unasked(source.path), keep=self.aliases)
-        done = engine.convert(source.data, options, live_lines(parsed.guards) if isinstance(parsed.guards, SourceGuards) else None)
+        live = live_lines(parsed.guards) if isinstance(parsed.guards, SourceGuards) and parsed.guards.regions else None
+        done = engine.convert(source.data, options, live)
         left = Counter(item.name for item in done.left)
         output, used, words, problems = done.output, "builtin", "", []
         if self.config.hipify_perl:
@@ -245,8 +246,7 @@ class Auditor:
                 problems.append(Problem("hipify", source.path, 0, f"hipify-perl: {error}; the built-in engine's output is shown", False))
         diff = engine.diff(source.data, output, source.path, MAX_DIFF_LINES)
         counts = sum(done.converted.values()), left.total()
-        count = HipifyCount(*counts, dict(done.converted), dict(left), packed_text(diff), used, words)
-        return count, problems
+        return HipifyCount(*counts, dict(done.converted), dict(left), packed_text(diff), used, words), problems
 
     def rule_lines(self, name: str, data: bytes) -> dict[str, set[int]]:
         """For tests: which rules hit a file that exists only in memory, and on which lines; dead code counts as not hit."""

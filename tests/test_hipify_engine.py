@@ -7,6 +7,8 @@ import pytest
 
 from porter.errors import ConfigError
 from porter.hipify import Options, convert
+from porter.hipify.engine import left_in
+from porter.rules import load as load_rules
 
 DEVICE = Options(runtime_is_implicit=True)
 
@@ -260,3 +262,13 @@ def test_digit_separators_and_odd_bytes() -> None:
 def test_warp_functions_come_with_a_version(name: str, rocm: str, reasons: list[str]) -> None:
     text = f"__global__ void k(int* p, unsigned m) {{ {name}(m); }}\n".encode()
     assert [left.reason for left in convert(text, Options(rocm=rocm)).left] == reasons
+
+
+@pytest.mark.parametrize("folder", ["unsupported-cuda-runtime-api", "unsupported-cuda-library-api", "legacy-cublas-api"])
+def test_what_is_left_is_the_same_without_the_text(folder: str) -> None:
+    texts = [example.before for example in load_rules().rules[folder].examples]
+    texts += ["#define cudaFree x\ncudaFree(p); cudaCtxResetPersistingL2Cache();\n__device__ float __nv_foo() { return 1; }\n"]
+    for text in texts:
+        done = convert(text.encode())
+        assert left_in(text.encode(), Options(), lambda line: True) == (done.left, done.remarks)
+        assert done.left or "cudaFree" not in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from porter.config import Config
 from porter.detectors import inline_ptx
 from porter.errors import RuleError
 from porter.model import Hit, SourceFile
-from porter.parse import cuda, ptx, ptx_asm, ptx_dict, ptx_text, python
+from porter.parse import cuda, ptx, ptx_asm, ptx_dict, ptx_text, ptx_tokens, python
 
 # What each opcode must resolve to: family and the last words of the rule. Names as they stand in public CUDA code.
 RESOLVED = """
@@ -444,3 +445,21 @@ def test_words_about_ptx_are_no_program() -> None:
 def test_hostile_text_ends(data: bytes) -> None:
     ptx_asm.statements(data)
     list(ptx_asm.literals(data))
+
+
+def test_words_that_are_skipped_in_one_go_hide_no_asm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found with words skipped in runs is what is found word by word, whatever the text is made of."""
+    pieces = [
+        b"asm", b"__asm__", b"volatile", b'("trap;")', b'asm("trap;");', b";", b" ", b"\n", b"\n#define ", b"\n  # define ", b"A asm\n",
+        b"R", b'u8R"x(', b')x"', b'"', b"'", b"1'0", b"L'a'", b"//", b"/*", b"*/", b"word", b"a_asm", b"asm1", b"\\\n", b"{", b"x = ", b"#",
+        b"0x1f", b"u8", b"\r\n", b'A("trap;");',
+    ]  # fmt: skip
+    chance, found = random.Random(7), 0
+    for _ in range(1500):
+        data = b"".join(chance.choices(pieces, k=chance.randint(2, 40)))
+        fast = ptx_asm.statements(data)
+        with monkeypatch.context() as patched:
+            patched.setattr(ptx_asm, "scanner", lambda data, only_asm=False: ptx_tokens.scanner(data))
+            assert fast == ptx_asm.statements(data), data
+        found += len(fast)
+    assert found > 300

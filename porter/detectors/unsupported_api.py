@@ -43,11 +43,11 @@ _EVERYDAY = frozenset(
 
 def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     """Hits of the unsupported-api rules."""
-    done = engine.convert(parsed.file.data, Options(rocm=config.rocm), None, lambda line: parsed.live(line) is not Live.NO)
+    found, remarks = engine.left_in(parsed.file.data, Options(rocm=config.rocm), lambda line: parsed.live(line) is not Live.NO)
     for_amd = parsed.guards.amd_only if isinstance(parsed.guards, SourceGuards) else lambda line: False  # such code compiles there already
-    left = [i for i in done.left if not _covered(i.name) and not _is_own(i.name, index) and not for_amd(i.span.line)]
+    left = [i for i in found if not _covered(i.name) and not _is_own(i.name, index) and not for_amd(i.span.line)]
     yield from _missing(left, parsed.file.path)
-    for item in done.remarks:
+    for item in remarks:
         yield Hit("deprecated-hip-api", item.span, f"{item.name} becomes {_hip(item.name)}, {item.reason}", item.name)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import msgspec
 
@@ -46,8 +45,8 @@ class Choice(msgspec.Struct, frozen=True, gc=False):
     names: str = "hip"  # whose names the target is: hip, roc, miopen
 
 
-class Choices(msgspec.Struct, frozen=True):
-    """All choices of a run: headers by path, other names by name."""
+class Choices(msgspec.Struct, frozen=True, eq=False):
+    """All choices of a run: headers by path, other names by name. Made once for each set of options, and told apart by identity."""
 
     headers: dict[bytes, Choice]
     names: dict[bytes, Choice]
@@ -60,19 +59,8 @@ _SAME_EVERYWHERE = ("supported", "experimental")
 
 
 def choices(options: Options) -> Choices:
-    """The choices for these options; raises ConfigError for an unknown ROCm version."""
-    return _kept(options.keep, options.roc, options.miopen, options.experimental, options.rocm)
-
-
-@functools.lru_cache(maxsize=16)
-def _kept(keep: frozenset[str], *settings: Any) -> Choices:
-    """The choices without those for names that stay as they are."""
-    made = _choices(*settings)
-    if not keep:
-        return made
-    words = {name.encode() for name in keep}
-    headers, names = ({word: choice for word, choice in found.items() if word not in words} for found in (made.headers, made.names))
-    return Choices(headers, names, made.hip)
+    """The choices for these options, names to ``keep`` among them; raises ConfigError for an unknown ROCm version."""
+    return _choices(options.roc, options.miopen, options.experimental, options.rocm)
 
 
 @functools.lru_cache(maxsize=16)  # no other option has a say

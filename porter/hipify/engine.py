@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import re
 from collections.abc import Callable
 
@@ -15,7 +16,7 @@ from porter.hipify.difference import diff
 from porter.hipify.edits import Edits
 from porter.model import Span
 
-__all__ = ["Conversion", "Left", "Options", "convert", "diff"]
+__all__ = ["Conversion", "Left", "Options", "convert", "diff", "left_in"]
 
 LEGACY_BLAS = "legacy cuBLAS call without a handle"  # the reason of Left that is no word of the tables
 _DEVICE_CODE = re.compile(rb"\b__(?:global|shared)__\b|<<<")
@@ -59,6 +60,35 @@ def convert(
     return _Run(data, options, live, defined).convert()
 
 
+def left_in(data: bytes, options: Options, defined: Callable[[int], bool]) -> tuple[tuple[Left, ...], tuple[Left, ...]]:
+    """What a translation of all lines leaves, and its remarks, without the text that it would make; raises as ``convert`` does."""
+    run = _Run(data, options, None, defined)
+    run.plan()
+    return run.all_left(), tuple(run.remarks)
+
+
+@functools.lru_cache(maxsize=2)  # a file is read twice: for its findings, and as its build would
+def _standing(masked: bytes, choices: Choices) -> list[tuple[int, bytes]]:
+    """Every place where a name of the table stands for the CUDA thing."""
+    names = choices.names
+    return [(start, word) for start, word in lexer.words(masked, names) if _stands_for_it(masked, names[word], start)]
+
+
+def _stands_for_it(masked: bytes, choice: Choice, start: int) -> bool:
+    """Whether a name means CUDA's: not a member, not of another namespace, not defined or pasted here."""
+    end = start + len(choice.name)
+    if choice.kind == "namespace":
+        return neighbours.is_namespace(masked, start, end)
+    if choice.kind == "function" and neighbours.is_declared(masked, start):
+        return False
+    return neighbours.is_free(masked, start, end, choice.kind == "macro")
+
+
+@functools.lru_cache(maxsize=2)
+def _line_starts(data: bytes) -> list[int]:
+    return [0, *(match.end() for match in _NEWLINE.finditer(data))]
+
+
 class _Run:
     """The state of one translation."""
 
@@ -69,6 +99,7 @@ class _Run:
         self.defined = defined
         self.choices: Choices = choices(options)
         self.masked = lexer.mask(data)
+        self.events = includes.directives(self.masked)
         self.edits = Edits(data)
         self.brackets = lexer.Brackets(self.masked)
         self.converted: dict[str, int] = {}
@@ -79,24 +110,27 @@ class _Run:
         self.has_runtime = False
         self.wants_runtime = options.runtime_is_implicit
         self.blas_v1_only = False
-        self._starts: list[int] | None = None
 
     def convert(self) -> Conversion:
-        events = includes.directives(self.masked)
-        ranges = self._includes(events)
-        self._names(ranges, self._defined_here(events))
+        self.plan()
         self._launches()
         self._arguments()
-        self._add_runtime(events)
+        self._add_runtime()
         output = self.edits.render() if self.edits else self.data
-        left = tuple(left for left in self.left if left.name not in self.own)
-        return Conversion(output, dict(sorted(self.converted.items())), left, tuple(self.remarks))
+        return Conversion(output, dict(sorted(self.converted.items())), self.all_left(), tuple(self.remarks))
+
+    def plan(self) -> None:
+        """Finds what becomes of every include and name."""
+        self._names(self._includes(), self._defined_here())
+
+    def all_left(self) -> tuple[Left, ...]:
+        """The names that stay, but for those of functions that the file brings along."""
+        return tuple(left for left in self.left if left.name not in self.own)
 
     def _position(self, at: int) -> tuple[int, int]:
-        if self._starts is None:
-            self._starts = [0, *(match.end() for match in _NEWLINE.finditer(self.data))]
-        line = bisect.bisect_right(self._starts, at)
-        return line, at - self._starts[line - 1] + 1
+        starts = _line_starts(self.data)
+        line = bisect.bisect_right(starts, at)
+        return line, at - starts[line - 1] + 1
 
     def _is_live(self, at: int) -> bool:
         return self.live is None or self.live(self._position(at)[0])
@@ -110,12 +144,12 @@ class _Run:
     def _count(self, name: str) -> None:
         self.converted[name] = self.converted.get(name, 0) + 1
 
-    def _includes(self, events: list[includes.Event]) -> list[tuple[int, int]]:
+    def _includes(self) -> list[tuple[int, int]]:
         """Plans the includes; gives the ranges of all paths, so that no name is looked for inside them."""
         ranges: list[tuple[int, int]] = []
         headers = includes.Headers()
         seen: set[bytes] = set()
-        for event in events:
+        for event in self.events:
             headers.step(event.word)
             include = includes.include_at(self.masked, event)
             if include is None:
@@ -130,7 +164,7 @@ class _Run:
         choice = self.choices.headers.get(include.path)
         if choice is None and include.path.startswith(b"cub/"):
             choice = self.choices.headers.get(b"cub/cub.cuh")
-        if choice is None or not self._is_live(include.start):
+        if choice is None or choice.name in self.options.keep or not self._is_live(include.start):
             headers.add(include.path)
             self.has_runtime = self.has_runtime or include.path == includes.RUNTIME
             return
@@ -151,22 +185,22 @@ class _Run:
         names = self.choices.names
         caffe2 = b"caffe2" in self.data
         starts = [start for start, _ in skip]
-        for start, word in lexer.words(self.masked, names):
+        for start, word in _standing(self.masked, self.choices):
             choice = names[word]
             end = start + len(word)
-            if choice.name in own:
+            if choice.name in own or choice.name in self.options.keep:
                 continue
             if choice.api == CAFFE2 and not caffe2:
                 continue
             inside = bisect.bisect_right(starts, start) - 1
             if inside >= 0 and start < skip[inside][1]:
                 continue
-            if self._stands_for_it(choice, start, end) and self._is_live(start):
+            if self._is_live(start):
                 self._name(choice, start, end)
 
-    def _defined_here(self, events: list[includes.Event]) -> set[str]:
+    def _defined_here(self) -> set[str]:
         """Functions, types and enumerators that the file defines as macros: its uses mean the macro. Macros convert with their #define."""
-        found = map(self.choices.names.get, includes.defined(self.masked, events))
+        found = map(self.choices.names.get, includes.defined(self.masked, self.events))
         return {choice.name for choice in found if choice is not None and choice.kind != "macro"}
 
     def _name(self, choice: Choice, start: int, end: int) -> None:
@@ -202,14 +236,6 @@ class _Run:
         self.calls.append((call, wanted))
         return arguments.overload(wanted, call)
 
-    def _stands_for_it(self, choice: Choice, start: int, end: int) -> bool:
-        """Whether a name means CUDA's: not a member, not of another namespace, not defined or pasted here."""
-        if choice.kind == "namespace":
-            return neighbours.is_namespace(self.masked, start, end)
-        if choice.kind == "function" and neighbours.is_declared(self.masked, start):
-            return False
-        return neighbours.is_free(self.masked, start, end, choice.kind == "macro")
-
     def _launches(self) -> None:
         if self.options.launch != "ggl":
             return
@@ -243,12 +269,12 @@ class _Run:
         for move in pending:
             move.apply(self.edits)
 
-    def _add_runtime(self, events: list[includes.Event]) -> None:
+    def _add_runtime(self) -> None:
         if self.has_runtime:
             return
         if not self.wants_runtime and not _DEVICE_CODE.search(self.masked):
             return
-        at = lexer.outside(self.data, includes.place(self.masked, events))
+        at = lexer.outside(self.data, includes.place(self.masked, self.events))
         line = b"#include <" + includes.RUNTIME + b">" + includes.newline(self.data)
         if at and self.data[at - 1 : at] != b"\n" and self.data[:at] != includes.BOM:
             line = includes.newline(self.data) + line

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -36,7 +38,8 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     end: int
 
 
-def directives(masked: bytes) -> list[Event]:
+@functools.lru_cache(maxsize=2)  # a file is read twice: for its findings, and as its build would
+def directives(masked: bytes) -> tuple[Event, ...]:
     """Every directive of a masked text, in order."""
     out: list[Event] = []
     match = _DIRECTIVE.search(masked)
@@ -50,10 +53,10 @@ def directives(masked: bytes) -> list[Event]:
         else:
             out.append(Event(match[1], line, after))
         match = _DIRECTIVE.search(masked, after) if after >= 0 else None
-    return out
+    return tuple(out)
 
 
-def defined(masked: bytes, events: list[Event]) -> list[bytes]:
+def defined(masked: bytes, events: Sequence[Event]) -> list[bytes]:
     """The names that a masked text defines as macros."""
     found = (_WORD.match(masked, event.end) for event in events if event.word == b"define")
     return [match[1] for match in found if match is not None]
@@ -70,7 +73,7 @@ def _line_end(masked: bytes, at: int) -> int:
     return len(masked) if end < 0 else end + 1
 
 
-def place(masked: bytes, events: list[Event]) -> int:
+def place(masked: bytes, events: Sequence[Event]) -> int:
     """Offset of the line start where an include is added: behind ``#pragma once`` or the guard, else before the first include.
 
     Never inside braces: a HIP header within extern "C" or a namespace does not compile.
@@ -97,7 +100,7 @@ def _is_once(masked: bytes, event: Event) -> bool:
     return event.word == b"pragma" and masked[event.end : event.end + 16].split()[:1] == [b"once"]
 
 
-def _guard(masked: bytes, events: list[Event]) -> int | None:
+def _guard(masked: bytes, events: Sequence[Event]) -> int | None:
     """Line start inside an include guard that opens the file: behind its #define where that follows at once, else before it."""
     words = [event for event in events[:6] if event.word != b"pragma"]
     if len(words) < 2 or (words[0].word, words[1].word) != (b"ifndef", b"define"):

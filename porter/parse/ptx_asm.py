@@ -55,7 +55,7 @@ def statements(data: bytes, around: Mapping[str, Definition] | None = None, spel
     keywords = {*KEYWORDS, *spellings}
     found: list[AsmStatement] = []
     macro, macro_end, position = "", 0, 0
-    scan = scanner(data)
+    scan = scanner(data, only_asm=not spellings)
     while len(found) < MAX_STATEMENTS:
         match = scan.search(data, position)
         if match is None:
@@ -63,7 +63,8 @@ def statements(data: bytes, around: Mapping[str, Definition] | None = None, spel
         position = match.end()
         if match["define"] is not None and position > macro_end:
             macro, macro_end = match["define"].decode(), logical_line_end(data, position)
-            _learn(data, match, macro_end, macros, keywords)
+            if _learn(data, match, macro_end, macros, keywords):
+                scan = scanner(data)
         elif match["word"] in keywords:
             statement = _statement(data, match.start(), position, lines, macros, macro if position < macro_end else "")
             if statement is not None:
@@ -76,15 +77,16 @@ def _offset(lines: Lines, span: Span) -> int:
     return lines.starts[span.end_line - 1] + span.end_column - 1
 
 
-def _learn(data: bytes, match: re.Match[bytes], end: int, macros: Macros, keywords: set[bytes]) -> None:
-    """Remember what a macro stands for: another spelling of asm, or a text that may hold a template."""
+def _learn(data: bytes, match: re.Match[bytes], end: int, macros: Macros, keywords: set[bytes]) -> bool:
+    """Remember what a macro stands for: another spelling of asm (then True), or a text that may hold a template."""
     name, params = match["define"], match["params"]
     if params is None and ALIAS.match(data, match.end()):
         keywords.add(name)
-        return
+        return True
     text = data[match.end() : min(end, match.end() + MAX_STATEMENT)].decode("utf-8", "replace")
     named = tuple(part.strip() for part in params.decode("utf-8", "replace").strip("()").split(",")) if params is not None else None
     macros.learn(name.decode("utf-8", "replace"), Definition(named, text))
+    return False
 
 
 def is_spelling(text: str) -> bool:

@@ -18,9 +18,12 @@ PLAIN = (
     rb"|'(?:[^'\\\n]|\\.){1,12}+'"
 )
 SCANNED = rb"|\d[\w']*|^[ \t]*\#[ \t]*define[ \t]+(?P<define>\w+)(?P<params>\([^)\n]*\))?|(?P<word>[A-Za-z_]\w*)"
+# Words that are no spelling of asm, with what stands between them, in one go; one before a quote may be a prefix of it.
+SKIPPED = rb"(?:(?!(?:asm|__asm__|__asm)\b)[A-Za-z_]\w*+(?![\"'])(?:[^\w\"'/\n]|\n(?![ \t]*\#))*+)++|"
 DIRECTIVE = rb"\n[ \t]*\#[ \t]*(?:if|ifdef|ifndef|elif|else|endif|pragma|define|undef|include|error)\b(?:\\\r?\n|[^\n])*+"
 TOKENS = rb"|" + DIRECTIVE + rb"|[A-Za-z_]\w*|\d[\w'.]*|\\\r?\n|[^\S\n]+|."
 SCAN = re.compile(RAW + PLAIN + SCANNED, re.DOTALL | re.MULTILINE)
+SCAN_FAST = re.compile(RAW + SKIPPED + PLAIN + SCANNED, re.DOTALL | re.MULTILINE)
 SCAN_NO_RAW = re.compile(PLAIN + SCANNED, re.DOTALL | re.MULTILINE)
 TOKEN = re.compile(RAW + PLAIN + TOKENS, re.DOTALL)
 TOKEN_NO_RAW = re.compile(PLAIN + TOKENS, re.DOTALL)
@@ -51,9 +54,14 @@ class Lines:
         return Span(line, start - self.starts[line - 1] + 1, last, end - self.starts[last - 1] + 1)
 
 
-def scanner(data: bytes) -> re.Pattern[bytes]:
-    """What finds macros and words in a text: raw strings are known to it where there are few of them."""
-    return SCAN if data.count(b'R"') <= MAX_RAW else SCAN_NO_RAW
+def scanner(data: bytes, only_asm: bool = False) -> re.Pattern[bytes]:
+    """What finds macros and words in a text: raw strings are known to it where there are few of them.
+
+    With ``only_asm`` it gives only some of the words that are no spelling of asm.
+    """
+    if data.count(b'R"') > MAX_RAW:
+        return SCAN_NO_RAW
+    return SCAN_FAST if only_asm else SCAN
 
 
 def logical_line_end(data: bytes, start: int) -> int:
