@@ -15,6 +15,7 @@ import msgspec
 from porter import __version__, rules
 from porter.config import Config
 from porter.discover import Entry
+from porter.held import as_plain
 
 KEY_BYTES = 24
 # Libraries that read files, or say which ones are read.
@@ -69,4 +70,7 @@ def of_entry(stage: str, settings: bytes, entry: Entry, digest: bytes, around: b
 
 def of_surveys(surveys: Iterable[Any], modules: Iterable[str]) -> bytes:
     """What files tell each other, as one digest."""
-    return of_parts([msgspec.to_builtins(survey) for survey in surveys], sorted(modules))
+    said = hashlib.blake2b(digest_size=KEY_BYTES)
+    for survey in surveys:  # one at a time: those of a large tree are put aside
+        said.update(msgspec.msgpack.encode(survey, enc_hook=as_plain))
+    return of_parts(said.digest(), sorted(modules))

@@ -16,6 +16,7 @@ from porter.flow.program import Program
 from porter.hipify import api, difference, engine, gets_runtime_unasked, perl
 from porter.hipify.live import live_lines
 from porter.kinds import decode, kind_of, looks_binary
+from porter.many import Many
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
 from porter.packed import text as packed_text
 from porter.parse import Parsed, cuda, parser_of, python
@@ -51,11 +52,11 @@ class Examined(msgspec.Struct, frozen=True):
     origin: Origin
     lines: int
     coverage: float = 1.0
-    hits: tuple[Hit, ...] = ()
+    hits: Many[Hit] = ()
     snippets: dict[int, str] = {}
     problems: tuple[Problem, ...] = ()
     hipify: HipifyCount | None = None
-    kernels: tuple[Kernel, ...] = ()
+    kernels: Many[Kernel] = ()
     counted: bool = True
     amd_signs: tuple[Related, ...] = ()
     served: tuple[Served, ...] = ()  # models that its commands and calls serve

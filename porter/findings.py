@@ -6,17 +6,23 @@ import fnmatch
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from porter import by_target
 from porter.config import Config
 from porter.examine import Examined
+from porter.held import HeldLines
+from porter.many import Many
 from porter.model import Action, Confidence, Finding, Fix, Hit, Hours, Live, Origin, Rule, Severity, Span
 from porter.origin import CUDA_WORD
+from porter.pages import Filling, spill_of
 from porter.rules import RuleSet, applies
+from porter.spill import Spill
 
+T = TypeVar("T", Finding, Examined)
 PYTHON_KINDS = frozenset({"python", "cython", "notebook"})
 MAX_FIX = 300  # bytes of a line that a fix is offered for; snippets may be cut after 400 characters
 CODE_KINDS = PYTHON_KINDS | {"cuda", "cxx"}
@@ -28,18 +34,23 @@ TESTS = re.compile(r"(\A|/)(tests?|testing|unit_tests|benchmarks?)/")
 
 
 def assemble(
-    examined: Iterable[Examined], ruleset: RuleSet, config: Config, ported: bool = False, off_path: frozenset[str] = frozenset()
-) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Findings and insights of all files, each in report order.
+    examined: Iterable[Examined], ruleset: RuleSet, config: Config, ported: bool = False, off_path: frozenset[str] = frozenset(),
+    spill: Spill | None = None,
+) -> tuple[Many[Finding], Many[Finding]]:  # fmt: skip
+    """Findings and insights of all files, each in report order; very many of them go to ``spill``.
 
     ``ported``: the project itself builds for AMD; ``off_path`` are then the files that this build cannot hold.
     """
     examined = list(examined)
-    findings: list[Finding] = []
-    insights: list[Finding] = []
+    spill = spill or Spill()
     unused = _unused_libraries(examined, ruleset, off_path) if ported else frozenset()
     own = _own_includes(examined)
-    for one in examined:
+    all_findings, all_insights = Filling(Finding, spill), Filling(Finding, spill)
+    for one in sorted(examined, key=lambda held: held.path):  # so that what is ordered file by file is ordered
+        findings: list[Finding] = []
+        insights: list[Finding] = []
+        if isinstance(one.snippets, HeldLines):
+            one = _with(one, snippets=one.snippets.all())
         for hit in one.hits:
             rule = ruleset.rules[hit.rule]
             targets = _targets(rule, hit, config)
@@ -53,7 +64,9 @@ def assemble(
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))
             else:
                 findings.append(_finding(rule, hit, one, targets, rule.category, ported))
-    return _ordered(findings), _ordered(insights)
+        all_findings.extend(_ordered(findings))
+        all_insights.extend(_ordered(insights))
+    return all_findings.done(), all_insights.done()
 
 
 def _own_includes(examined: Iterable[Examined]) -> frozenset[str]:
@@ -169,15 +182,13 @@ def _group(rule: Rule, hit: Hit) -> str:
     return f"{rule.id}/{part}" if part else rule.id
 
 
-def _ordered(findings: list[Finding]) -> tuple[Finding, ...]:
-    """Report order, without doubles, with fingerprints."""
+def _ordered(findings: list[Finding]) -> Iterator[Finding]:
+    """Those of one file in report order, without doubles, with fingerprints: a file's name is a part of them."""
     seen: Counter[str] = Counter()
-    out: list[Finding] = []
     for finding in sorted(dict.fromkeys(findings), key=lambda f: f.sort_key):
         key = fingerprint_key(finding)
         seen[key] += 1
-        out.append(_with(finding, fingerprint=hashlib.sha256(f"{key}\0{seen[key]}".encode()).hexdigest()[:24]))
-    return tuple(out)
+        yield _with(finding, fingerprint=hashlib.sha256(f"{key}\0{seen[key]}".encode()).hexdigest()[:24])
 
 
 def fingerprint_key(finding: Finding) -> str:
@@ -186,10 +197,12 @@ def fingerprint_key(finding: Finding) -> str:
     return f"{finding.rule}\0{finding.path}\0{line}"
 
 
-def _with(finding: Finding, **changes: object) -> Finding:
-    return msgspec.structs.replace(finding, **changes)
+def _with(value: T, **changes: object) -> T:
+    return msgspec.structs.replace(value, **changes)
 
 
-def with_hours(findings: Iterable[Finding], shares: dict[str, Hours]) -> tuple[Finding, ...]:
-    """The findings with the hours that the estimate gives each (by fingerprint)."""
-    return tuple(_with(f, effort_hours=shares.get(f.fingerprint, Hours())) for f in findings)
+def with_hours(findings: Sequence[Finding], shares: Mapping[tuple[str, str], Hours]) -> Many[Finding]:
+    """The findings with the hours that the estimate gives each (by rule and group)."""
+    done = Filling(Finding, spill_of(findings))
+    done.extend(_with(f, effort_hours=shares.get((f.rule, f.group), Hours())) for f in findings)
+    return done.done()

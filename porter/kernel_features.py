@@ -63,7 +63,8 @@ def described(parsed: Parsed, index: Index, hits: Iterable[Hit]) -> tuple[Kernel
     if not kernels or held is None:
         return ()
     said = [(hit.span.line, OF_RULES[hit.rule]) for hit in hits if hit.live is not Live.NO and hit.rule in OF_RULES]
-    found = {f.line: words for f, words in zip(held.functions, _spread(parsed, held.functions, said, index), strict=True)}
+    functions = tuple(held.functions)
+    found = {f.line: words for f, words in zip(functions, _spread(parsed, functions, said, index), strict=True)}
     return tuple(msgspec.structs.replace(k, features=tuple(w for w in ORDER if w in found.get(k.line, ()))) for k in kernels)
 
 

@@ -10,7 +10,9 @@ import msgspec
 
 from porter import answers, built
 from porter.build_defines import BuildDefines
+from porter.macro_states import specifies, state
 from porter.model import Kernel, Live
+from porter.name_table import Named, said, table
 from porter.parse import Parsed, cmake_includes, ptx
 from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
 from porter.parse.guards import SourceGuards, guards_of
@@ -18,6 +20,7 @@ from porter.parse.option_guards import set_in_options
 from porter.parse.ptx_asm import is_spelling
 from porter.parse.string_guards import put_within
 from porter.parse.type_names import TypeName
+from porter.spill import Spill
 from porter.survey import Constant, FunctionDef, Macro, Survey, side_of, survey
 from porter.survey_launches import Launch
 from porter.survey_sums import Sum
@@ -26,29 +29,29 @@ __all__ = ["Constant", "FunctionDef", "Index", "Launch", "Macro", "Survey", "lin
 
 MAX_REACH = 2000  # files that one file's includes are followed to
 COLLECTIVE = frozenset({"warp shuffles", "warp votes"})  # features of functions that speak to other lanes
+MAX_REMEMBERED = 300_000  # places that files reach, and values of names, before what is remembered of them is forgotten
 MAX_DEPTH = 16  # names that a constant's value is followed through
 
 
 class Index:
     """Answers about the whole repository; plain data, so that workers can be given it."""
 
-    def __init__(self, surveys: Iterable[Survey] = (), defines: Iterable[str] = ()) -> None:
-        """``defines`` are NAME or NAME=VALUE of the AMD build."""
+    def __init__(self, surveys: Iterable[Survey] = (), defines: Iterable[str] = (), spill: Spill | None = None) -> None:
+        """``defines`` are NAME or NAME=VALUE of the AMD build; names of very many surveys go to ``spill``."""
         self.files = {one.path: one for one in sorted(surveys, key=lambda s: s.path)}
         self.given = {name: value or "1" for name, _, value in (d.removeprefix("-D").partition("=") for d in defines)}
-        self.macros: dict[str, list[tuple[str, Macro]]] = defaultdict(list)
-        self.constants: dict[str, list[tuple[str, Constant]]] = defaultdict(list)
-        self.functions: dict[str, list[tuple[str, FunctionDef]]] = defaultdict(list)
-        self.types: dict[str, list[tuple[str, TypeName]]] = defaultdict(list)
+        self.macros: Named[Macro] = table(spill, said(self.files, lambda one: one.macros), Macro)
+        self.constants: Named[Constant] = table(spill, said(self.files, lambda one: one.constants), Constant)
+        self.types: Named[TypeName] = table(spill, said(self.files, lambda one: one.types), TypeName)
+        launches = ((kernel.rpartition("::")[2], *rest) for kernel, *rest in said(self.files, lambda one: one.launches, "kernel"))
+        self._launches: Named[Launch] = table(spill, launches, Launch)
+        self.sums: Named[Sum] = table(spill, said(self.files, lambda one: one.sums, "kernel"), Sum)
         self.flags: dict[str, list[str]] = defaultdict(list)
         self._by_base: dict[str, list[str]] = defaultdict(list)
-        self._launches: dict[str, list[tuple[str, Launch]]] = defaultdict(list)
-        self.sums: dict[str, list[tuple[str, Sum]]] = defaultdict(list)
         self._gather()
-        self.specifiers = {name: text for name, found in self.macros.items() if (text := _specifies(found))}
-        for path, one in self.files.items():
-            for function in one.functions:
-                self.functions[function.name].append((path, self._placed(function)))
+        self.specifiers = {name: text for name, found in self.macros.items() if (text := specifies(found))}
+        placed = ((name, path, self._placed(function)) for name, path, function in said(self.files, lambda one: one.functions))
+        self.functions: Named[FunctionDef] = table(spill, placed, FunctionDef)
         self.wrappers = {name for name, found in self.functions.items() if any(function.wraps for _, function in found)}
         self.collectives = {
             name
@@ -58,6 +61,7 @@ class Index:
         self.asm_words = {name for name, found in self.macros.items() if any(m.params is None and is_spelling(m.text) for _, m in found)}
         self._widths: dict[str, list[tuple[str, int]]] | None = None
         self._reach: dict[str, dict[str, int]] = {}
+        self._reached = 0
         self._values: dict[tuple[str, str], Value] = {}
         cmake = [(path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake"]
         self.dead_cmake = cmake_includes.dead(cmake)
@@ -68,19 +72,9 @@ class Index:
         self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)
 
     def _gather(self) -> None:
-        """Sort what the files tell by name; functions come later, for macros say where they run."""
+        """Sort files by their own names, and -D flags by theirs."""
         for path, one in self.files.items():
             self._by_base[posixpath.basename(path)].append(path)
-            for macro in one.macros:
-                self.macros[macro.name].append((path, macro))
-            for constant in one.constants:
-                self.constants[constant.name].append((path, constant))
-            for kind in one.types:
-                self.types[kind.name].append((path, kind))
-            for launch in one.launches:
-                self._launches[launch.kernel.rpartition("::")[2]].append((path, launch))
-            for added in one.sums:
-                self.sums[added.kernel].append((path, added))
             for flag in one.flags:
                 if flag.live is not Live.NO:
                     self.flags[flag.name].append(flag.text)
@@ -106,6 +100,9 @@ class Index:
     def _ranks(self, path: str) -> dict[str, int]:
         """What a file reaches, with the place in that order."""
         if path not in self._reach:
+            if self._reached > MAX_REMEMBERED:
+                self._reach.clear()
+                self._reached = 0
             seen = self._reach[path] = {path: 0}
             queue = [path]
             for one in queue:
@@ -115,6 +112,7 @@ class Index:
                     if target is not None and target not in seen and len(seen) < MAX_REACH:
                         seen[target] = len(seen)
                         queue.append(target)
+            self._reached += len(seen)
         return self._reach[path]
 
     def macro(self, name: str, from_path: str) -> Macro | None:
@@ -126,11 +124,18 @@ class Index:
 
     def constant(self, name: str, from_path: str) -> int | None:
         """The integer a name stands for in a file: constant, enumerator, macro or -D flag; None where it is not one number."""
+        self._forget()
         return _number(self._value(name, from_path, 0))
 
     def fold(self, text: str, from_path: str) -> int | None:
         """The integer an expression comes to, with the names of the file and its includes; None where it is not constant."""
+        self._forget()
         return _number(self._fold(text, from_path, 0))
+
+    def _forget(self) -> None:
+        """Keep what is remembered of values within its limit."""
+        if len(self._values) > MAX_REMEMBERED:
+            self._values.clear()
 
     def _fold(self, text: str, from_path: str, depth: int) -> Value:
         return evaluate(text, lambda name: self._value(name, from_path, depth + 1))
@@ -221,8 +226,8 @@ class Index:
         for name in names:
             found = [macro for place, macro in self.macros.get(name, ()) if place in around]
             if found:
-                out["amd"][name] = _state([(macro.live, macro) for macro in found])
-                out["nvidia"][name] = _state([(macro.nvidia, macro) for macro in found])
+                out["amd"][name] = state([(macro.live, macro) for macro in found])
+                out["nvidia"][name] = state([(macro.nvidia, macro) for macro in found])
         return out
 
     def shimmed(self, path: str) -> frozenset[str]:
@@ -265,26 +270,10 @@ class Index:
             put_within(inner, guards)
 
 
-def _specifies(found: list[tuple[str, Macro]]) -> str:
-    """The text of a macro that stands for __device__ or __global__, in its first definition that AMD reads; else empty."""
-    texts = [m.text for _, m in found if m.params is None and m.live is not Live.NO and ("__device__" in m.text or "__global__" in m.text)]
-    return texts[0] if texts else ""
-
-
 def _number(value: Value) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _state(found: list[tuple[Live, Macro]]) -> tuple[str, str]:
-    """Whether one of several definitions holds, and its text where only one does."""
-    sure = [macro for live, macro in found if live is Live.YES]
-    if len({macro.text for macro in sure}) == 1 and sure[0].params is None:
-        return ("yes", sure[0].text)
-    if sure:
-        return ("yes", "")
-    return ("unknown", "") if any(live is Live.UNKNOWN for live, _ in found) else ("no", "")
-
-
-def link(surveys: Iterable[Survey], defines: Iterable[str] = ()) -> Index:
-    """The index of a repository."""
-    return Index(surveys, defines)
+def link(surveys: Iterable[Survey], defines: Iterable[str] = (), spill: Spill | None = None) -> Index:
+    """The index of a repository; ``spill`` is where a very large one is put aside."""
+    return Index(surveys, defines, spill)

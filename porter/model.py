@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from porter.many import Many
 from porter.model_report import (
     Assumption,
     Backtest,
@@ -236,11 +237,11 @@ class Report(msgspec.Struct, frozen=True):
     targets: tuple[str, ...]
     rocm: str
     files: tuple[FileRecord, ...]
-    findings: tuple[Finding, ...]
-    insights: tuple[Finding, ...]
+    findings: Many[Finding]
+    insights: Many[Finding]
     estimate: Estimate
     hipify: HipifySummary
-    kernels: tuple[Kernel, ...]
+    kernels: Many[Kernel]
     problems: tuple[Problem, ...]
     skipped: tuple[Skipped, ...]
     origins: tuple[OriginCount, ...]
@@ -249,10 +250,10 @@ class Report(msgspec.Struct, frozen=True):
     rules: dict[str, Rule]
     command: str = ""
     date: str = ""
-    fixed: tuple[Finding, ...] = ()
+    fixed: Many[Finding] = ()
     amd_signs: tuple[Related, ...] = ()  # places in own code that know AMD: guards, tests for HIP, ROCm settings
     already_ported: bool = False  # the project itself builds for AMD, as far as its own files show
-    suppressed: tuple[Finding, ...] = ()  # in no total
+    suppressed: Many[Finding] = ()  # in no total
     suppressions: dict[str, Suppression] = {}  # why, by fingerprint
     baseline: Baseline | None = None
     strategies: tuple[Strategy, ...] = ()  # the recommended one first; empty for a repository without work

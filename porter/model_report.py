@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from porter.many import Many
 from porter.model_rule import Hours, Quantiles, Source
 
 
@@ -112,7 +113,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
     hours: Quantiles = Quantiles()
     hand_lines: Quantiles = Quantiles()
-    lines: tuple[EffortLine, ...] = ()
+    lines: Many[EffortLine] = ()
     total: Hours = Hours()
     seed: int = 0
     grade: str = ""

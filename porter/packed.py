@@ -14,7 +14,7 @@ def lines(text_by_line: dict[int, str]) -> bytes:
 
 def lines_of(data: bytes) -> dict[int, str]:
     """What ``lines`` packed."""
-    return msgspec.msgpack.decode(zlib.decompress(data), type=dict[int, str]) if data else {}
+    return msgspec.msgpack.decode(zlib.decompress(bytes(data)), type=dict[int, str]) if data else {}
 
 
 def text(value: str) -> bytes:
@@ -24,4 +24,4 @@ def text(value: str) -> bytes:
 
 def text_of(data: bytes) -> str:
     """What ``text`` packed."""
-    return zlib.decompress(data).decode("utf-8", "surrogatepass") if data else ""
+    return zlib.decompress(bytes(data)).decode("utf-8", "surrogatepass") if data else ""

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from porter import cache_keys, link, own_names, rehearsal, remembered, workers
+from porter.aside import Aside
 from porter.cache import Store
 from porter.config import Config
 from porter.contents import content_of
@@ -20,7 +21,9 @@ from porter.model import Origin, Problem, Report
 from porter.rules import RuleSet
 
 Progress = Callable[[str, int, int], None]  # stage, bytes done, bytes in all
+_KeysOf = Callable[[Entry], tuple[bytes, ...]]  # digests of what may have a say in a file
 PUT_BYTES = 8 * 2**20  # of values that wait to be written together
+GET_FILES = 1000  # whose values are read together
 # What depends on the machine's speed or on another program is found again the next time.
 PASSING = re.compile(r"gave up after|took more than|s were over|MemoryError|could not be opened|cannot be read")
 ALWAYS_AROUND = ("cuda", "cxx", "cmake", "make", "bazel")  # kinds whose examination asks what other files say
@@ -36,6 +39,7 @@ class Passes:
         self._store = Store(Path(config.cache_dir)) if config.cache_dir else None
         self._settings = cache_keys.of_settings(config, ruleset.version) if self._store is not None else b""
         self._looks = self._store is not None and not self._store.is_empty
+        self.aside = Aside()
         self._digests: dict[Entry, bytes] = {}
         self._waiting: list[tuple[bytes, bytes]] = []
         self._bytes = 0
@@ -90,11 +94,11 @@ class Passes:
         """What files tell each other, by path; a file that kills its worker here is named by the examination."""
         wanted = [e for e in entries if e.kind in SURVEYED and (e.kind != "python" or e.path.endswith("setup.py"))]
         wanted = [e for e in wanted if e.origin in (Origin.OWN, Origin.AMD) or self.config.include_vendored]
-        found = self._known("survey", wanted, Surveyed, lambda _: (b"",))
+        found = self._known("survey", wanted, Surveyed, lambda _: (b"",), self.aside.surveyed)
         for outcome in self._over("survey", wanted, found):
-            found[outcome.task] = outcome.value or Surveyed(outcome.task.path, None)
             if outcome.value is not None and not any(PASSING.search(problem.what) for problem in outcome.value.problems):
                 self._keep("survey", outcome.task, outcome.value, b"")
+            found[outcome.task] = self.aside.surveyed(outcome.value or Surveyed(outcome.task.path, None))
         return sorted(found.values(), key=lambda survey: survey.path)
 
     def examine(self, entries: Iterable[Entry], surveys: list[Surveyed], index: link.Index, modules: frozenset[str]) -> list[Examined]:
@@ -120,32 +124,34 @@ class Passes:
         """What each file gives; ``keys`` are for files that ask no other and for those that do, empty where what these ask is not known."""
         alone, around = keys
         wanted = tuple(key for key in keys if key)
-        found = self._known("examine", entries, Examined, lambda e: (around,) if e.kind in ALWAYS_AROUND else wanted)
+        keys_of: _KeysOf = lambda entry: (around,) if entry.kind in ALWAYS_AROUND else wanted  # noqa: E731
+        found = self._known("examine", entries, Examined, keys_of, self.aside.examined)
         if len(found) < len(entries):
-            self._pool.tell("learn", index, modules)
+            (self._pool.teach if self.aside.is_full else self._pool.tell)("learn", index, modules)
         for outcome in self._over("examine", entries, found):
             value = _dead(outcome.task, outcome.death) if outcome.death else outcome.value
-            found[outcome.task] = value
             key = alone if value.alone and outcome.task.kind not in ALWAYS_AROUND else around
             if key and not any(problem.stage == "hipify" or PASSING.search(problem.what) for problem in value.problems):
                 self._keep("examine", outcome.task, value, key)
+            found[outcome.task] = self.aside.examined(value)
         return sorted(found.values(), key=lambda one: one.path)
 
-    def _known(self, stage: str, entries: list[Entry], kind: type[Any], around: Callable[[Entry], tuple[bytes, ...]]) -> dict[Entry, Any]:
+    def _known(self, stage: str, entries: list[Entry], kind: type[Any], around: _KeysOf, light: Callable[[Any], Any]) -> dict[Entry, Any]:
         """What the cache knows of these files: bytes that are not exactly such a value of such a file count for nothing."""
         out: dict[Entry, Any] = {}
         if self._store is None or not self._looks:
             return out
-        keys: dict[bytes, Entry] = {}
-        for entry in entries:
-            digest = self._digest(entry)
-            keys |= {cache_keys.of_entry(stage, self._settings, entry, digest, one): entry for one in around(entry) if digest}
         decoder = msgspec.msgpack.Decoder(kind)
-        for key, value in self._store.get(keys).items():
-            with contextlib.suppress(msgspec.MsgspecError, RecursionError, ValueError):
-                read = decoder.decode(value)
-                if read.path == keys[key].path and read.digest == self._digest(keys[key]):
-                    out[keys[key]] = read
+        for at in range(0, len(entries), GET_FILES):
+            keys: dict[bytes, Entry] = {}
+            for entry in entries[at : at + GET_FILES]:
+                digest = self._digest(entry)
+                keys |= {cache_keys.of_entry(stage, self._settings, entry, digest, one): entry for one in around(entry) if digest}
+            for key, value in self._store.get(keys).items():
+                with contextlib.suppress(msgspec.MsgspecError, RecursionError, ValueError):
+                    read = decoder.decode(value)
+                    if read.path == keys[key].path and read.digest == self._digest(keys[key]):
+                        out[keys[key]] = light(read)
         return out
 
     def _digest(self, entry: Entry) -> bytes:

@@ -47,16 +47,18 @@ def _made(root: Path, passes: Passes, found: Discovery, commit: str, command: st
     modules = origin.own_modules(e.path for e in found.entries if e.origin is Origin.OWN) | passes.own_names(found.entries)
     surveys: list[Surveyed] = []
     index = link.link([], config.defines)
+    spill = passes.aside.spill
     examined = passes.examine_alone(looked_at, index, modules) if scope is not None else None
     if examined is None:
         surveys = passes.survey(found.entries)
-        index = link.link([s.survey for s in surveys if s.survey is not None], config.defines)
+        known = [s.survey for s in surveys if s.survey is not None]
+        index = link.link(known, config.defines, spill if passes.aside.is_full else None)
         examined = passes.examine(looked_at, surveys, index, modules)
     own = [one for one in examined if inventory.is_own(one, config)]
     signs = ported.signs_of_amd(own, examined)
     is_ported = ported.builds_for_amd(signs)
     off_path = ported.off_the_amd_path(examined, ruleset, index) if is_ported else frozenset()
-    everything, insights = findings.assemble(examined, ruleset, config, is_ported, off_path)
+    everything, insights = findings.assemble(examined, ruleset, config, is_ported, off_path, spill)
     work, hidden, why, notes = suppress.apply(everything, examined, ruleset, config)
     cost, shares = estimate.estimate(work, own, ruleset, config, is_ported)
     cuda = [one for one in own if one.kind == "cuda"]

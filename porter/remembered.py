@@ -13,10 +13,12 @@ from porter import cache_keys, rules
 from porter.cache import Store
 from porter.config import Config
 from porter.discover import Entry
+from porter.held import as_plain
 from porter.model import Report
 from porter.rules import RuleSet
 
 MAX_REPORT = 64 * 2**20  # bytes of a report that is kept
+MAX_FINDINGS = 100_000  # of one: about as many bytes
 HOW_ONLY = frozenset(("jobs", "cache_dir"))  # settings that no report depends on
 
 
@@ -72,7 +74,9 @@ def report(store: Store, key: bytes) -> Report | None:
 
 def keep(store: Store, key: bytes, made: Report) -> bool:
     """Remember a report, unless it is very large; whether that was done."""
-    data = msgspec.msgpack.encode(made)
+    if len(made.findings) + len(made.insights) > MAX_FINDINGS:
+        return False
+    data = msgspec.msgpack.encode(made, enc_hook=as_plain)
     if store.writes and len(data) <= MAX_REPORT:
         store.put([(key, data)])
         return store.writes

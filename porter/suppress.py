@@ -14,7 +14,9 @@ from porter import ignore
 from porter.config import Config, PathRule
 from porter.examine import Examined
 from porter.ignore_marks import HEAD_LINES, IgnoreMark
+from porter.many import Many
 from porter.model import Finding, Problem, Rule, Suppression
+from porter.pages import Filling, spill_of
 from porter.rules import RuleSet
 
 STAGE = "suppress"
@@ -24,8 +26,8 @@ MAX_NOTES = 50  # on the marks of one file
 class Outcome(NamedTuple):
     """What is left, what is suppressed and why (by fingerprint), and what a reader should know of the marks."""
 
-    findings: tuple[Finding, ...]
-    suppressed: tuple[Finding, ...]
+    findings: Many[Finding]
+    suppressed: Many[Finding]
     why: dict[str, Suppression]
     problems: tuple[Problem, ...]
 
@@ -45,19 +47,19 @@ def apply(findings: Sequence[Finding], examined: Iterable[Examined], ruleset: Ru
             if len(notes) > MAX_NOTES:
                 what = f"{len(notes) - MAX_NOTES:,} more marks that do not count or can go"
                 problems.append(Problem(STAGE, one.path, 0, what, matters=False))
-    kept: list[Finding] = []
-    hidden: list[Finding] = []
+    spill = spill_of(findings)
+    kept, hidden = Filling(Finding, spill), Filling(Finding, spill)
     why: dict[str, Suppression] = {}
     for finding in findings:
         rule = ruleset.rules[finding.rule]
         reason = marks[finding.path].reason(finding) if finding.path in marks else None
         reason = reason or by_path.reason(finding)
         if reason is not None:
-            hidden.append(finding)
+            hidden.add(finding)
             why[finding.fingerprint] = reason
         else:
-            kept.append(_with_severity(finding, rule, config, by_path))
-    return Outcome(tuple(kept), tuple(hidden), why, (*problems, *by_path.notes()))
+            kept.add(_with_severity(finding, rule, config, by_path))
+    return Outcome(kept.done(), hidden.done(), why, (*problems, *by_path.notes()))
 
 
 def names(pattern: str, rule: Rule) -> bool:

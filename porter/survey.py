@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from porter import kernel_features, survey_widths
+from porter.many import Many
 from porter.model import Fact, Live
 from porter.parse import Parsed, specifiers
 from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
@@ -97,17 +98,17 @@ class Survey(msgspec.Struct, frozen=True):
     path: str
     kind: str
     includes: tuple[str, ...] = ()
-    macros: tuple[Macro, ...] = ()
-    constants: tuple[Constant, ...] = ()
-    functions: tuple[FunctionDef, ...] = ()
-    launches: tuple[Launch, ...] = ()
+    macros: Many[Macro] = ()
+    constants: Many[Constant] = ()
+    functions: Many[FunctionDef] = ()
+    launches: Many[Launch] = ()
     flags: tuple[Flag, ...] = ()
     cmake_includes: tuple[tuple[str, Live], ...] = ()
     sources: tuple[tuple[str, Live], ...] = ()
-    types: tuple[TypeName, ...] = ()
+    types: Many[TypeName] = ()
     widths: tuple[tuple[str, int], ...] = ()  # names for the width of a warp, with the lines that use them
     votes: tuple[str, ...] = ()  # votes that the file calls, and what it asks for its lane
-    sums: tuple[Sum, ...] = ()  # floating-point additions of kernels into what they are given
+    sums: Many[Sum] = ()  # floating-point additions of kernels into what they are given
     skipped_includes: tuple[str, ...] = ()  # of includes, those that the AMD build does not read
 
 

@@ -85,6 +85,14 @@ class Pool:
             self._model = self.make(*self.args)
             function(self._model, *args)
 
+    def teach(self, method: str, *args: Any) -> None:
+        """The same for arguments that are large: workers end, and those that are forked next have what was told here in shared memory."""
+        self.close()
+        if self._model is None:
+            self.tell(method, *args)
+        else:
+            getattr(self._model, method)(*args)
+
     def close(self) -> None:
         """End all workers at once."""
         for number in range(len(self._workers)):

@@ -71,7 +71,7 @@ def test_each_finding_has_its_share_and_the_shares_sum_to_the_line() -> None:
     findings = [finding("heavy", "a.cu", n) for n in range(1, 5)]
     result, shares = estimate.estimate(findings, [cuda("a.cu")], RULESET, Config())
     line = next(x for x in result.lines if x.rule == "heavy")
-    assert sum(shares[f.fingerprint].likely for f in findings) == pytest.approx(line.hours.likely)
+    assert sum(shares[f.rule, f.group].likely for f in findings) == pytest.approx(line.hours.likely)
     assert result.total.likely == pytest.approx(sum(x.hours.likely for x in result.lines))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -82,7 +83,10 @@ def steps(report: Report) -> tuple[RunbookStep, ...]:
         return ()
     shown = [step for step in _book().step if _shown(step, seen)]
     settled = _settled(shown, report.findings)
-    made = [_made(step, rules, report, seen) for step, rules in zip(shown, settled, strict=True)]
+    groups: dict[str, set[str]] = defaultdict(set)
+    for finding in report.findings:
+        groups[finding.rule].add(finding.group)
+    made = [_made(step, rules, groups, report, seen) for step, rules in zip(shown, settled, strict=True)]
     needs = {step.id for step in _book().step if step.needs_findings}
     return tuple(step for step in made if step.settles or step.id not in needs)
 
@@ -103,7 +107,7 @@ def _shown(step: _Step, seen: Traits) -> bool:
     return (not step.traits or not words.isdisjoint(step.traits)) and words.isdisjoint(step.without)
 
 
-def _made(step: _Step, settled: set[str], report: Report, seen: Traits) -> RunbookStep:
+def _made(step: _Step, settled: set[str], groups: Mapping[str, set[str]], report: Report, seen: Traits) -> RunbookStep:
     pinned = _pinned(step.id, report, seen)
     words = _words(report, seen) | (pinned.fields if pinned else {})
     optional = ("test", "size")  # commands that need what this repository may not have
@@ -117,10 +121,10 @@ def _made(step: _Step, settled: set[str], report: Report, seen: Traits) -> Runbo
         commands += _builds(report, seen)
     if step.test_commands:
         commands += _tests(seen, "build" if step.phase == "baseline" else AMD_BUILD) or [_untested(seen, step.phase)]
-    groups = {finding.group for finding in report.findings if finding.rule in settled}
+    settles = sorted(set().union(*(groups[rule] for rule in settled)))
     return RunbookStep(
         id=step.id, phase=step.phase, title=step.title, why=f"{step.why} {pinned.sentence}." if pinned and pinned.sentence else step.why,
-        commands=tuple(commands), expect=step.expect.format_map(words), settles=tuple(sorted(groups)),
+        commands=tuple(commands), expect=step.expect.format_map(words), settles=tuple(settles),
         rules=tuple(sorted(settled)), sources=(pinned.source,) if pinned else (),
     )  # fmt: skip
 

@@ -28,6 +28,7 @@ PROJECT_CATEGORIES = frozenset({"build", "container", "environment", "deployment
 MOST_NAMES = 400  # past that a header is a port of the whole API, and translation is less work
 HEADER_LINES = 12
 MOST_NAMED = 3
+_Blocked = list[tuple[str, str]]  # libraries without a drop-in, each with what takes its place
 KERNEL_LINES = (50, 150, 300, 500)  # of a kernel written again in Triton or on a library: P10 to P90, a judgement
 
 
@@ -63,8 +64,9 @@ def strategies(report: Report) -> tuple[Strategy, ...]:
     if not report.estimate.lines:
         return ()
     seen = traits(report)
-    made = [_costed(name, report, seen) for name in WAYS]
-    best, reason = _choice(report, seen)
+    blocked = blocking_libraries(report)
+    made = [_costed(name, report, seen, blocked) for name in WAYS]
+    best, reason = _choice(report, seen, blocked)
     made = [msgspec.structs.replace(way, recommended=True, reason=reason) if way.id == best else way for way in made]
     ordered = sorted(made, key=lambda way: (not way.recommended, not way.fits, way.hours.likely, WAYS.index(way.id)))
     others = OTHERS if seen.has_cuda and not report.already_ported else ()
@@ -78,9 +80,9 @@ def _named(name: str) -> Strategy:
     )  # fmt: skip
 
 
-def _costed(name: str, report: Report, seen: Traits) -> Strategy:
+def _costed(name: str, report: Report, seen: Traits, blocked: _Blocked) -> Strategy:
     """A way with its hours; one that does not fit has none, and says no more than why."""
-    fits, why = _fits(name, report, seen)
+    fits, why = _fits(name, report, seen, blocked)
     way = _ways()[_told(name, fits, report, seen)]
     if not fits:
         return Strategy(id=name, name=way.name, what=way.what, fits=False, why=why, sources=way.source)
@@ -99,9 +101,8 @@ def _told(name: str, fits: bool, report: Report, seen: Traits) -> str:
     return "replaced" if name == "library" and not seen.has_cuda else name
 
 
-def _fits(name: str, report: Report, seen: Traits) -> tuple[bool, str]:
+def _fits(name: str, report: Report, seen: Traits, blocked: _Blocked) -> tuple[bool, str]:
     """Whether a way can be gone here, and why."""
-    blocked = blocking_libraries(report)
     if name == "run-as-is":
         if seen.has_cuda:
             return False, f"the repository has CUDA sources of its own ({report.cuda_lines:,} lines)"
@@ -186,9 +187,8 @@ def _titles(blocked: list[tuple[str, str]]) -> str:
     return named + (f"; and {len(blocked) - MOST_NAMED} more" if len(blocked) > MOST_NAMED else "")
 
 
-def _choice(report: Report, seen: Traits) -> tuple[str, str]:
+def _choice(report: Report, seen: Traits, blocked: _Blocked) -> tuple[str, str]:
     """The way to recommend, and the reason in a sentence that the report's own numbers carry."""
-    blocked = blocking_libraries(report)
     if not seen.has_cuda and blocked:
         return "library", f"No sources to translate, but these have no drop-in for ROCm and are replaced first: {_titles(blocked)}."
     if not seen.has_cuda:

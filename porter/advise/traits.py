@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from itertools import chain
 
 import msgspec
 
@@ -59,7 +60,7 @@ class Traits(msgspec.Struct, frozen=True):
 def traits(report: Report) -> Traits:
     """The answers."""
     kinds = frozenset(record.kind for record in report.files)
-    rules = frozenset(finding.rule for finding in (*report.findings, *report.insights))
+    rules = frozenset(finding.rule for finding in chain(report.findings, report.insights))
     names = {name for record in report.files if record.hipify is not None for name in record.hipify.names}
     tests = [record for record in report.files if tested.is_test(record.path, record.kind)]
     runners = {record.tests for record in report.files if record.tests}

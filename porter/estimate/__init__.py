@@ -20,8 +20,8 @@ CODE_KINDS = frozenset({"cuda", "cxx", "python", "cython", "notebook", "ptx", "c
 
 def estimate(
     findings: Sequence[Finding], own: Sequence[Examined], ruleset: RuleSet, config: Config, ported: bool = False
-) -> tuple[Estimate, dict[str, Hours]]:
-    """The estimate of a project, and the hours of each finding by fingerprint; a group's findings share its hours evenly.
+) -> tuple[Estimate, dict[groups.Key, Hours]]:
+    """The estimate of a project, and the hours of each finding by rule and group; a group's findings share its hours evenly.
 
     A project that is ``ported`` has no project lines: it builds for AMD already.
     """
@@ -38,7 +38,7 @@ def estimate(
         hours, source, tuple(lines), sum((line.hours for line in lines), Hours()), config.seed, letter, reasons, _phases(lines),
         team.assumptions(config.effort), team.cost(hours, config.effort), build,
     )  # fmt: skip
-    return made, _shares(findings, lines)
+    return made, _shares(lines)
 
 
 def parts(lines: Iterable[EffortLine], files: Mapping[str, Hours], factor: float = 1.0) -> dict[str, Hours]:
@@ -60,15 +60,8 @@ def parts(lines: Iterable[EffortLine], files: Mapping[str, Hours], factor: float
     return dict(out)
 
 
-def _shares(findings: Iterable[Finding], lines: Iterable[EffortLine]) -> dict[str, Hours]:
-    members: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for finding in findings:
-        members[finding.rule, finding.group].append(finding.fingerprint)
-    shares: dict[str, Hours] = {}
-    for line in lines:
-        names = members.get((line.rule, line.group), ())
-        shares |= dict.fromkeys(names, line.hours.times(1 / len(names)) if names else Hours())
-    return shares
+def _shares(lines: Iterable[EffortLine]) -> dict[groups.Key, Hours]:
+    return {(line.rule, line.group): line.hours.times(1 / line.findings) for line in lines if line.findings}
 
 
 def _phases(lines: Sequence[EffortLine]) -> tuple[Phase, ...]:

@@ -14,6 +14,7 @@ from porter.errors import RuleError
 from porter.estimate.parameters import table
 from porter.model import Finding, HipifyCount
 
+_LINE_BITS = 40
 SOURCE_KINDS = frozenset({"cuda", "cxx", "ptx"})
 
 
@@ -96,12 +97,13 @@ def counts(findings: Iterable[Finding], own: Iterable[Seen], features: Iterable[
     """
     cuda = {one.path: one for one in own if one.kind in SOURCE_KINDS}
     features = list(features)
-    places: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    numbers = {path: number << _LINE_BITS for number, path in enumerate(cuda)}
+    places: dict[str, set[int]] = defaultdict(set)  # file and line as one number: there may be very many
     for finding in findings:
-        if finding.path in cuda:
+        if finding.path in numbers:
             feature = next((f for f in features if f.takes(finding)), None)
             if feature is not None:
-                places[feature.name].add((finding.path, finding.line))
+                places[feature.name].add(numbers[finding.path] + finding.line)
     out = {feature.name: float(len(places[feature.name])) for feature in features}
     met: set[str] = set()
     for one in cuda.values():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from math import log2
 
 import msgspec
@@ -48,7 +48,7 @@ def fixing(
     """
     numbers = project()
     grouped = _by_group(findings)
-    groups = {key: _group(ruleset.rules[key[0]], key[1], members, share, sizes) for key, members in sorted(grouped.items())}
+    groups = {key: _group(ruleset.rules[key[0]], key[1], grouped[key], share, sizes) for key in sorted(grouped)}
     paid = _share_first_fixes(groups.values(), numbers, beside or {})
     parts = _file_parts(groups)
     capped = _capped(parts, sizes, numbers.rewrite)
@@ -58,15 +58,19 @@ def fixing(
     )
 
 
-def _by_group(findings: Iterable[Finding]) -> dict[Key, list[Finding]]:
-    groups: dict[Key, list[Finding]] = defaultdict(list)
+def _by_group(findings: Iterable[Finding]) -> dict[Key, dict[str, int]]:
+    """How many findings each group has in each of its files."""
+    groups: dict[Key, dict[str, int]] = {}
+    texts: dict[str, str] = {}  # one text a path, however often it was read
     for finding in findings:
-        groups[finding.rule, finding.group].append(finding)
+        path = texts.setdefault(finding.path, finding.path)
+        a_file = groups.setdefault((finding.rule, finding.group), {})
+        a_file[path] = a_file.get(path, 0) + 1
     return groups
 
 
-def _group(rule: Rule, name: str, members: Sequence[Finding], share: float, sizes: dict[str, int]) -> _Group:
-    group = _Group(rule, name, len(members), dict(Counter(finding.path for finding in members)), rule.effort.once)
+def _group(rule: Rule, name: str, a_file: dict[str, int], share: float, sizes: dict[str, int]) -> _Group:
+    group = _Group(rule, name, sum(a_file.values()), a_file, rule.effort.once)
     if share < 1.0 and rule.effort.once.worst and project().shrinks(rule.id, rule.category):
         group.once = rule.effort.once.times(share)
         group.notes = (f"{percent(share)} of {duration(rule.effort.once.likely)}: a small project",)

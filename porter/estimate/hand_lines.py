@@ -5,7 +5,7 @@ A changed line counts as git counts it, once removed and once added. The model a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from porter.estimate import features
 from porter.estimate.features import Knot, LineModel, Seen
@@ -14,6 +14,8 @@ from porter.model import Backtest, Finding, Quantiles
 CODE_OUTSIDE_CUDA = frozenset({"python", "cython", "notebook"})
 WIDER = 0.25  # past the corpus the range widens with the distance: ports of large projects scatter more (docs/effort.md)
 BUILD_SCRIPTS = ("setup.py",)
+_NONE = (0.0, 0.0, 0.0)
+_Places = dict[tuple[str, int], tuple[float, float, float]]  # by path and line, the most that an action there takes
 
 
 def hand_lines(findings: Sequence[Finding], own: Sequence[Seen], ported: bool = False) -> tuple[Quantiles, Quantiles]:
@@ -27,15 +29,15 @@ def hand_lines(findings: Sequence[Finding], own: Sequence[Seen], ported: bool = 
     counted = features.counts(findings, own, used.feature, not ported)
     work = has_cuda and (not ported or any(counted.values()))
     source = range_of(features.score(counted, used), used) if work else Quantiles()
-    python, build = [], []
+    python: _Places = {}
+    build: _Places = {}
     for finding in findings:
         kind = kinds.get(finding.path, "")
         if kind in CODE_OUTSIDE_CUDA and finding.path.rsplit("/", 1)[-1] not in BUILD_SCRIPTS:
-            python.append(finding)
+            _see(finding, python, used)
         elif kind not in features.SOURCE_KINDS:
-            build.append(finding)
-    other = _by_place(python, used)
-    return rounded(_plus(source, other)), rounded(_by_place(build, used))
+            _see(finding, build, used)
+    return rounded(_plus(source, _sum(python))), rounded(_sum(build))
 
 
 def range_of(score: float, used: LineModel) -> Quantiles:
@@ -63,13 +65,14 @@ def backtest() -> Backtest:
     )  # fmt: skip
 
 
-def _by_place(findings: Iterable[Finding], used: LineModel) -> Quantiles:
-    """Lines outside CUDA sources: a judgement by action, since no corpus measures them; a line counts once."""
-    worst: dict[tuple[str, int], tuple[float, float, float]] = {}
-    for finding in findings:
-        here = used.other.get(str(finding.action), (0.0, 0.0, 0.0))
-        key = (finding.path, finding.line)
-        worst[key] = max(worst.get(key, (0.0, 0.0, 0.0)), here, key=lambda three: three[1:])
+def _see(finding: Finding, worst: _Places, used: LineModel) -> None:
+    """Note a finding outside CUDA sources: a judgement by action, since no corpus measures them; a line counts once."""
+    here = used.other.get(str(finding.action), _NONE)
+    key = (finding.path, finding.line)
+    worst[key] = max(worst.get(key, _NONE), here, key=lambda three: three[1:])
+
+
+def _sum(worst: _Places) -> Quantiles:
     low, mid, high = (sum(three[i] for three in worst.values()) for i in range(3))
     return Quantiles(low, mid, mid + 0.6 * (high - mid), high)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from porter.model import (
@@ -81,7 +82,7 @@ def _summary(report: Report) -> dict[str, Any]:
     }
 
 
-def _counts(findings: tuple[Finding, ...], order: tuple[str, ...]) -> dict[str, int]:
+def _counts(findings: Iterable[Finding], order: tuple[str, ...]) -> dict[str, int]:
     counted = Counter(finding.category for finding in findings)
     known = {name: counted.pop(name) for name in order if name in counted}
     return known | dict(sorted(counted.items()))
@@ -125,7 +126,7 @@ def _effort(line: EffortLine) -> dict[str, Any]:
 
 def _extras(report: Report) -> dict[str, Any]:
     """What the contract does not ask for: origins, kernels, the estimate's basis, and the prose of the rules that hit."""
-    used = sorted({finding.rule for finding in (*report.findings, *report.insights, *report.fixed, *report.suppressed)})
+    used = sorted({finding.rule for finding in chain(report.findings, report.insights, report.fixed, report.suppressed)})
     rules = {name: _rule_prose(report, name) for name in used if name in report.rules}
     estimate = report.estimate
     extras: dict[str, Any] = {

@@ -1,0 +1,98 @@
+"""Pages: a long list of values that is read a page at a time, and the filling of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Generic, TypeVar, overload
+
+from porter.held import Held
+from porter.many import Many
+from porter.spill import Spill
+
+PLAIN = 20_000  # values that are kept as they are; a list of more is put aside
+PAGE = 500
+
+T = TypeVar("T")
+
+
+class Pages(Sequence[T]):
+    """Values in order, on pages of PAGE each but for the last, most of them put aside."""
+
+    def __init__(self, pages: list[Sequence[T]], spill: Spill) -> None:
+        """``spill`` is where they are, for lists that are made of this one."""
+        self._pages, self.spill = pages, spill
+        self._count = sum(map(len, pages))
+        self._last: tuple[int, Sequence[T]] = (-1, ())
+
+    def __iter__(self) -> Iterator[T]:
+        """Over all values; one page is in memory."""
+        for page in self._pages:
+            yield from page
+
+    def __len__(self) -> int:
+        """How many, without reading them."""
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[T]: ...
+    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
+        """One value, or some."""
+        if isinstance(at, slice):
+            return tuple(self[one] for one in range(*at.indices(self._count)))
+        if not -self._count <= at < self._count:
+            raise IndexError(at)
+        number, place = divmod(at % self._count, PAGE)
+        if self._last[0] != number:
+            self._last = number, tuple(self._pages[number])
+        return self._last[1][place]
+
+    def __eq__(self, other: object) -> bool:
+        """As the tuple would."""
+        if not isinstance(other, tuple | Pages):
+            return False
+        return len(self) == len(other) and all(ours == theirs for ours, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Filling(Generic[T]):
+    """A list on its way: values are added, and ``done`` gives a tuple of few, Pages of many."""
+
+    def __init__(self, kind: type[T], spill: Spill) -> None:
+        """``kind`` is the Struct type of the values."""
+        self._kind, self._spill = kind, spill
+        self._pages: list[Sequence[T]] = []
+        self._open: list[T] = []
+
+    def add(self, value: T) -> None:
+        """Take one more."""
+        self._open.append(value)
+        if len(self._open) >= (PAGE if self._pages else max(PLAIN, PAGE)):
+            self._aside(self._open[: len(self._open) // PAGE * PAGE])
+
+    def extend(self, values: Iterable[T]) -> None:
+        """Take more."""
+        for value in values:
+            self.add(value)
+
+    def _aside(self, values: list[T]) -> None:
+        for at in range(0, len(values), PAGE):
+            page = tuple(values[at : at + PAGE])
+            try:
+                self._pages.append(Held(self._spill, page, self._kind))
+            except UnicodeEncodeError:  # a name with bytes that are no text: such a page stays as it is
+                self._pages.append(page)
+        del self._open[: len(values)]
+
+    def done(self) -> Many[T]:
+        """What was added."""
+        if not self._pages:
+            return tuple(self._open)
+        return Pages([*self._pages, tuple(self._open)] if self._open else self._pages, self._spill)
+
+
+def spill_of(values: Iterable[object]) -> Spill:
+    """Where a list of values is put aside, or a new place for one that is not."""
+    return values.spill if isinstance(values, Pages) else Spill()
