@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from porter.model import Live
+from porter.origin import is_amd_name
 from porter.parse import Parsed
 from porter.parse.cuda_build import NVIDIAS
 from porter.survey import FunctionDef, Macro
@@ -21,12 +22,16 @@ OF_AMD = re.compile(r"(?:hip|roc)[a-z]*[A-Z]\w*\Z")  # hipMalloc, hipblasCreate,
 
 
 def macros_for_amd(macros: Mapping[str, Iterable[tuple[str, Macro]]]) -> dict[str, frozenset[str]]:
-    """The files that define a name for the AMD build alone, or as a name of AMD's, by name."""
+    """The files that define a name for the AMD build alone, in a file of its own or as a name of AMD's, by name."""
     return {
         name: files
         for name, found in macros.items()
-        if (files := frozenset(path for path, m in found if m.live is not Live.NO and (m.nvidia is Live.NO or OF_AMD.match(m.text))))
+        if (files := frozenset(path for path, macro in found if macro.live is not Live.NO and _is_for_amd(path, macro)))
     }
+
+
+def _is_for_amd(path: str, macro: Macro) -> bool:
+    return macro.nvidia is Live.NO or is_amd_name(path) or OF_AMD.match(macro.text) is not None
 
 
 def device_functions(functions: Mapping[str, Iterable[tuple[str, FunctionDef]]]) -> dict[str, frozenset[str]]:

@@ -222,12 +222,13 @@ def _classify(walk: _Walk, licensed: frozenset[str]) -> Discovery:
     pairs = origin.siblings(paths)
     made = origin.machine_made([p for p in paths if kind_of(p) == "cuda"])
     libraries = origin.library_copies(paths, frozenset(walk.licensed))
+    makers = origin.makers_folders(paths)
     twins = copies.copied_files(walk.root, walk.files, read_regular)
     entries = []
     for path, size in walk.files:
         parts = tuple(path.split("/")[:-1])
         toolkit = origin.toolkit_header(path, lambda name: read_below(walk.root, name, origin.HEAD_BYTES))
-        whose, place, why = toolkit or origin.folder_origin(parts, walk.submodules, licensed, libraries)
+        whose, place, why = toolkit or origin.folder_origin(parts, walk.submodules, licensed, libraries, makers)
         if whose is Origin.OWN and origin.is_amd_name(path):
             whose, place, why = Origin.AMD, path, "AMD-side: named as the AMD version"
         elif whose is Origin.OWN and path in made:

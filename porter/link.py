@@ -264,6 +264,7 @@ class Index:
             return
         guards = guards_of(parsed.file.data, parsed.file.path, given, imported, sure=sure, some=some)
         parsed.extra["given"] = {**sure, **given}
+        parsed.extra["imported"] = imported
         parsed.guards = guards
         parsed.facts = [msgspec.structs.replace(fact, live=guards.at(fact.span.line)) for fact in parsed.facts]
         for inner in parsed.embedded:

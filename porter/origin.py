@@ -113,18 +113,29 @@ def library_copies(paths: list[str], licence_folders: frozenset[str]) -> frozens
     return frozenset(found)
 
 
+def makers_folders(paths: list[str]) -> frozenset[str]:
+    """Folders called vendors that speak of makers of GPUs: vendors/cuda.h stands beside vendors/hip.h, one shim for each."""
+    stems: dict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        if folder.rpartition("/")[2].lower() in ("vendor", "vendors"):
+            stems[folder].add(name.partition(".")[0].lower())
+    return frozenset(folder for folder, found in stems.items() if found & {"cuda", "nvidia"} and found & AMD_FOLDERS)
+
+
 def folder_origin(
-    parts: tuple[str, ...], submodules: frozenset[str], licensed: frozenset[str], copies: frozenset[str]
+    parts: tuple[str, ...], submodules: frozenset[str], licensed: frozenset[str], copies: frozenset[str], makers: frozenset[str]
 ) -> tuple[Origin, str, str]:
     """Origin of the files below a folder, the topmost folder that decides, and why; OWN with two empty texts.
 
     ``submodules`` are the paths of .gitmodules, ``licensed`` the folders below the root with a licence text of their own,
-    ``copies`` those of library_copies.
+    ``copies`` those of library_copies, ``makers`` those of makers_folders, which are nobody else's code.
     """
     for depth, part in enumerate(parts, 1):
         path = "/".join(parts[:depth])
         name = part.lower()
-        if name in VENDOR_FOLDERS and not (name == "submodules" and depth > 1):  # deeper it is a package's word for its parts
+        deep = name == "submodules" and depth > 1  # a package's word for its parts
+        if name in VENDOR_FOLDERS and not deep and path not in makers:
             return Origin.VENDORED, path, "vendored: folder of third-party code"
         if path in submodules:
             return Origin.VENDORED, path, "vendored: git submodule"

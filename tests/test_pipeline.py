@@ -138,3 +138,54 @@ def test_a_header_that_only_names_the_width_is_read_where_kernels_read_it(tmp_pa
         (tmp_path / name).write_text(text)
     found = [f for f in pipeline.audit(tmp_path, Config(jobs=0)).findings if f.rule == "warp-size-constant"]
     assert [(f.path, f.line) for f in found] == [("sizes.h", 2)]
+
+
+SHIM_OF_HIP = """#pragma once
+#include <hip/hip_runtime.h>
+#define __CUDA_ARCH__ 1300
+#define __shfl_xor_sync(mask, var, lane, width) __shfl_xor(var, lane, width)
+#define __trap() do { abort(); } while (0)
+#if defined(__GFX12__)
+#define RDNA4
+#endif
+static __device__ __forceinline__ int __vsubss4(const int a, const int b) { return __builtin_elementwise_sub_sat(a, b); }
+"""
+COMMON = '#pragma once\n#if defined(GGML_USE_HIP)\n#include "vendors/hip.h"\n#else\n#include "vendors/cuda.h"\n#endif\n#define TURING 750\n'
+USES_BOTH = """#include "common.cuh"
+__global__ void k(float* p, int* q, int n) {
+  const int row = blockIdx.x * blockDim.y + threadIdx.y;
+  if (row >= n) return;
+  float v = p[row * 32 + threadIdx.x];
+  for (int m = 16; m > 0; m >>= 1) v += __shfl_xor_sync(0xffffffff, v, m, 32);
+#if __CUDA_ARCH__ == TURING
+  v += 1.0f;
+#endif
+#if defined(RDNA4)
+  v += 2.0f;
+#elif __CUDA_ARCH__ >= TURING
+  v += 3.0f;
+#endif
+#if __CUDA_ARCH__ >= 350
+  p[row] = v;
+#else
+  __trap();
+#endif
+  q[row] = __vsubss4(q[row], 1);
+  if (n < 0) __trap();
+}
+"""
+
+
+def test_a_folder_of_gpu_vendors_is_no_third_party_and_its_header_for_hip_answers(tmp_path: Path) -> None:
+    quiet = {"sync-mask-32bit", "device-trap", "simd-in-word", "early-exit-before-collective", "cuda-arch-trap"}
+    for folder, found in (("vendors", set()), ("third_party", quiet)):
+        for name, text in (("hip.h", SHIM_OF_HIP), ("cuda.h", "#include <cuda_runtime.h>\n"), ("musa.h", "int m;\n")):
+            path = tmp_path / folder / "src" / folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        (tmp_path / folder / "src" / "common.cuh").write_text(COMMON.replace("vendors", folder))
+        (tmp_path / folder / "src" / "k.cu").write_text(USES_BOTH)
+        report = scan(tmp_path / folder)
+        rules = {f.rule for f in report.findings if f.path == "src/k.cu"}
+        assert rules & quiet == found
+        assert folder == "third_party" or "cuda-arch-fallback" not in rules

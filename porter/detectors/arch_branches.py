@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from porter.model import Live, Span
@@ -88,14 +88,16 @@ def groups(parsed: Parsed) -> list[Group]:
     if not any(word in masked for word in ASKED):
         return []
     lines = directives(masked)
-    cuda = run_pass(lines, Preprocessor(Pass(NVIDIA, "device"), RECENT, {}))
-    amd = run_pass(lines, Preprocessor(Pass(AMD, "device"), parsed.extra.get("given", {}), {}))
+    around = parsed.extra.get("imported", {})
+    theirs = {name: found for name, found in around.get(NVIDIA, {}).items() if name not in RECENT}  # an AMD header may set those
+    cuda = run_pass(lines, Preprocessor(Pass(NVIDIA, "device"), RECENT, theirs))
+    amd = run_pass(lines, Preprocessor(Pass(AMD, "device"), parsed.extra.get("given", {}), around.get(AMD, {})))
     found = []
     for group in _all(lines, amd, cuda):
         _correct(parsed, group)
         if (
             _asks_nvidia(group.names)
-            and not _asks_amd(group.names)
+            and not _asks_amd(group.names, around)
             and parsed.live(group.line) is not Live.NO
             and group.amd is not group.cuda
         ):
@@ -121,9 +123,11 @@ def _asks_nvidia(names: frozenset[str]) -> bool:
     return any(ARCH.match(name) or VERSION.match(name) for name in names)
 
 
-def _asks_amd(names: frozenset[str]) -> bool:
-    """Whether the conditions know AMD: a macro that only its build defines."""
+def _asks_amd(names: frozenset[str], around: Mapping[str, Mapping[str, tuple[str, str]]]) -> bool:
+    """Whether the conditions know AMD: a macro that only its build defines, or only headers of the project's own for it."""
     for name in names:
+        if around.get(AMD, {}).get(name, ("no",))[0] != "no" and around.get(NVIDIA, {}).get(name, ("",))[0] == "no":
+            return True
         ours = ambient(name, Pass(AMD, "device"))
         theirs = ambient(name, Pass(NVIDIA, "device"))
         if theirs is None and (ours is UNKNOWN or ours is not None):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.config import Config
+from porter.detectors.warp_masks import own_macros
 from porter.flow.env import Env
 from porter.flow.event import Event, Guard
 from porter.flow.expr import Expr, walk
@@ -32,7 +33,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         if not uses.env.function.on_device:
             continue
         yield from _tails(uses)
-        yield from _early_exit(uses)
+        yield from _early_exit(uses, program)
         yield from _divergent_barrier(uses)
         yield from _roles(uses.env)
         yield from _spin(uses.env)
@@ -55,7 +56,7 @@ def _tails(uses: Uses) -> Iterator[Hit]:
         yield Hit("warp-synchronous-tail", chain[0].span, message, name, confidence=Confidence.HIGH)
 
 
-def _early_exit(uses: Uses) -> Iterator[Hit]:
+def _early_exit(uses: Uses, program: Program) -> Iterator[Hit]:
     """A full-mask collective after a return of some lanes."""
     env = uses.env
     left: Event | None = None
@@ -69,9 +70,10 @@ def _early_exit(uses: Uses) -> Iterator[Hit]:
             left = left or event
     if left is None:
         return
+    own = own_macros(program)  # for AMD they drop the mask, and nothing waits for lanes that left
     for use in uses.of("shuffle", "vote"):
         call = use.expr
-        if call.line > left.line and call.name.endswith("_sync") and call.args and _full(env, call.args[0]):
+        if call.line > left.line and call.name.endswith("_sync") and call.name not in own and call.args and _full(env, call.args[0]):
             message = f"{call.name} after lanes left {env.function.name} in line {left.line}"
             yield Hit("early-exit-before-collective", call.span, message, env.function.name, confidence=Confidence.MEDIUM)
             return

@@ -29,7 +29,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     if b"_sync" not in parsed.file.data:
         return
     program = program_of(parsed, index)
-    own = _own_macros(program)
+    own = own_macros(program)
     strict = None if TAKES_32_BITS not in config.targets else tuple(t for t in config.targets if t != TAKES_32_BITS)
     for env in program.envs:
         for event, call in env.parts.calls:
@@ -38,7 +38,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
                 yield from (msgspec.structs.replace(hit, live=Live.NO) for hit in found) if call.name in own else found
 
 
-def _own_macros(program: Program) -> frozenset[str]:
+def own_macros(program: Program) -> frozenset[str]:
     """Builtins that the project itself turns into macros in the build for AMD, which take any mask."""
     found = {env.function.name for env in program.envs if env.function.side == "macro" and env.live(env.function.span.line)}
     if isinstance(program.index, Index):
