@@ -122,3 +122,30 @@ def test_the_baseline_asks_only_for_versions_that_a_command_records(tmp_path: Pa
     served = scanned(tmp_path / "served", serve_DOT_py="import tensorrt_llm\n").runbook[0]
     assert "versions of the driver and the packages," in served.expect and any("pip freeze" in one for one in served.commands)
     assert not any("nvcc" in one for one in served.commands)
+
+
+def test_what_a_way_adds_counts_build_and_deployment_files(tmp_path: Path) -> None:
+    """A service whose images and charts are all replaced was said to need six lines."""
+    compose = "services:\n" + "".join(f"  s{i}:\n    image: nvcr.io/nim/meta/llama-{i}:1.0\n" for i in range(9))
+    report = scanned(tmp_path, compose_DOT_yaml=compose, client_DOT_py="import pynvml\npynvml.nvmlInit()\n")
+    hand, build, way = report.estimate.hand_lines, report.estimate.build_lines, report.strategies[0]
+    assert build.p50 > hand.p50 and way.added_lines.p50 == float(f"{round(hand.p50 + build.p50):.2g}")
+
+
+def test_a_step_runs_the_tests_once(tmp_path: Path) -> None:
+    """The step that proves the lanes ran the tests serialised and then again; the steps behind it do that."""
+    ballot = "__global__ void k(unsigned* o) { unsigned m = __ballot_sync(0xffffffff, threadIdx.x & 1); o[0] = m; }\n"
+    tested = {
+        step.id: step.commands for step in scanned(tmp_path / "a", k_DOT_cu=ballot, tests__test_k_DOT_py="def test_k(): ...\n").runbook
+    }
+    assert [command.startswith("AMD_SERIALIZE_KERNEL=3") for command in tested["warps"]] == [True]
+    assert "python -m pytest -x -q" in tested["tests"]
+    bare = {step.id: step.commands for step in scanned(tmp_path / "b", k_DOT_cu=ballot).runbook}
+    assert len(bare["warps"]) == 1 and bare["warps"][0].startswith("# no tests were found")
+
+
+def test_settings_of_a_build_are_settled_where_it_is_built(tmp_path: Path) -> None:
+    env = "export TORCH_CUDA_ARCH_LIST=8.0\npython setup.py install\n"
+    report = scanned(tmp_path, k_DOT_cu=MASK, setup_DOT_py="from torch.utils.cpp_extension import CUDAExtension\n", env_DOT_sh=env)
+    steps = {step.id: step.rules for step in report.runbook}
+    assert "torch-cuda-arch-list" in steps["build"] and "torch-cuda-arch-list" not in steps["image"]

@@ -8,16 +8,18 @@ import itertools
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import msgspec
 import pytest
+from conftest import scanned
 from report_factory import HOSTILE_PATH, empty_report, finding, large_report, make_report, rules
 
 from porter import packed
 from porter.explain import rule_text
-from porter.model import Action, FileRecord, Severity
+from porter.model import Action, EffortLine, FileRecord, Hours, Quantiles, Severity
 from porter.model_report import Scope
-from porter.render import charts, html
+from porter.render import charts, html, verdict
 
 
 class Page(HTMLParser):
@@ -173,6 +175,38 @@ def test_strategies_runbook_cost_and_backtest_are_shown():
         "all hours times 0.7 <b>",
     ):  # fmt: skip
         assert words in text, words
+
+
+def test_the_subtraction_of_hand_lines_adds_up_where_less_than_a_line_is_left() -> None:
+    """5,675 lines less 0 gave 5,675 (99.9 %)."""
+    hand = msgspec.structs.replace(make_report().estimate, hand_lines=Quantiles(0, 0.4, 1, 2))
+    report = make_report(estimate=hand)
+    text = html.render(report)
+    assert cells(text, "share", "less hand-changed lines in CUDA files, as git counts them (P50)")[1] == "1"
+    assert cells(text, "share", "Lines without hand work")[1] == f"{report.cuda_lines - 1} (99.9 %)"
+
+
+def test_decisions_offer_only_what_can_be_decided(tmp_path: Path) -> None:
+    """PyTorch, which has a build for ROCm, and the compiler were to be left out of the AMD build at first."""
+    files = {
+        "Makefile": "all:\n\tnvcc -O3 -o app k.cu\n",
+        "requirements_DOT_txt": "torch==2.1.0+cu118\n",
+        "k_DOT_cu": "__global__ void k(int* p) { *p = 1; }\n",
+    }
+    text = html.render(scanned(tmp_path, **files))
+    cards = re.findall(r"<h3[^>]*>.*?(?=<h3)", text[text.index('id="decisions"') : text.index('id="strategy"')] + "<h3", re.DOTALL)
+    nvcc, torch = (next(card for card in cards if title in card) for title in ("nvcc as the compiler", "resolves to the CUDA wheel"))
+    assert "Keep both builds, chosen by an option." in nvcc and "Leave the feature out" not in nvcc + torch
+
+
+def test_the_verdict_names_a_second_category_only_where_the_first_does_not_say_it_all() -> None:
+    def said(*hours: float) -> str:
+        names = ("build", "warp-size")
+        lines = tuple(EffortLine(n, "", Hours(h, h, h), n, n, n, 1, 1, "finding") for n, h in zip(names, hours, strict=True))
+        report = make_report(findings=tuple(f for f in make_report().findings if f.severity is not Severity.BLOCKER))
+        return verdict.sentence(msgspec.structs.replace(report, estimate=msgspec.structs.replace(report.estimate, lines=lines)))
+
+    assert said(8.4, 0.7).endswith("most of it is build.") and said(5.0, 4.0).endswith("most of it is build and warp size.")
 
 
 def test_sizes_of_models_are_shown():

@@ -114,12 +114,13 @@ def _made(step: _Step, settled: set[str], groups: Mapping[str, set[str]], report
     commands = list(pinned.commands) if pinned else []
     way = next((way.id for way in report.strategies if way.recommended), "")
     asked = (*step.way_commands.get(way, ()), *step.commands)
+    tests_run = any("{test}" in one for one in asked)  # by a command of the step itself
     commands += [one.format_map(words) for one in asked if all(words[name] or f"{{{name}}}" not in one for name in optional)]
     commands += step.cuda_commands if seen.has_cuda else ()
     commands += step.python_commands if seen.kinds & PYTHON else ()
     if step.build_commands:
         commands += _builds(report, seen)
-    if step.test_commands:
+    if step.test_commands and not (tests_run and words["test"]):
         commands += _tests(seen, "build" if step.phase == "baseline" else AMD_BUILD) or [_untested(seen, step.phase)]
     settles = sorted(set().union(*(groups[rule] for rule in settled)))
     return RunbookStep(

@@ -163,9 +163,9 @@ def _likely(report: Report, counts: Callable[[EffortLine], bool]) -> float:
 
 
 def _lines(name: str, report: Report, seen: Traits) -> Quantiles:
-    """Lines that the way adds to the tree, by hand or by machine."""
-    hand = report.estimate.hand_lines
-    four = (hand.p10, hand.p50, hand.p80, hand.p90)
+    """Lines that the way adds to the tree, by hand or by machine, those of build and deployment files among them."""
+    hand, build = report.estimate.hand_lines, report.estimate.build_lines
+    four = (hand.p10 + build.p10, hand.p50 + build.p50, hand.p80 + build.p80, hand.p90 + build.p90)
     if name == "copy":
         return _rounded(*(lines + report.cuda_lines for lines in four))
     if name in ("header", "hipify-build"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -25,6 +26,7 @@ DIFF_TOTAL = 2_000_000
 LIST_LIMIT, KERNEL_LIMIT = 400, 2000
 FOLDER_LIMIT = 500
 READ_IN_FULL = 0.999
+SAME_THING = ("works-with-rocm-build", "works-as-is")  # nobody has to leave out what has a build for ROCm
 NO_BREAK = "\u00a0"
 
 
@@ -118,8 +120,8 @@ def _share_rows(report: Report, words: Tongue) -> list[tuple[str, str]]:
     untouched, every = lines
     return [
         (words.text("CUDA lines of the project's own"), numbers.count(every, words)),
-        (words.text("less hand-changed lines in CUDA files, as git counts them (P50)"), numbers.count(every - untouched, words)),
-        (words.text("Lines without hand work"), f"{numbers.count(untouched, words)} ({numbers.percent(*lines, words)})"),
+        (words.text("less hand-changed lines in CUDA files, as git counts them (P50)"), numbers.count(math.ceil(every - untouched), words)),
+        (words.text("Lines without hand work"), f"{numbers.count(math.floor(untouched), words)} ({numbers.percent(*lines, words)})"),
     ]
 
 
@@ -253,7 +255,9 @@ def by_file(findings: Iterable[Finding]) -> list[tuple[str, list[int]]]:
 
 
 def _alternatives(group: RuleGroup) -> tuple[str, ...]:
-    """What else could be decided: by the category, else by what the rule asks for."""
+    """What else could be decided: by the category, else by what the rule asks for; nothing where the thing itself comes for ROCm."""
+    if group.rule.replacement is not None and group.rule.replacement.status in SAME_THING:
+        return ()
     return ALTERNATIVES.get(group.rule.category) or ALTERNATIVES.get(str(group.rule.action), ())
 
 

@@ -8,6 +8,8 @@ from porter.render.neutral import one_line
 from porter.render.tongue import ENGLISH, Tongue
 from porter.render.words import CATEGORY_NAMES
 
+MOST = 0.7  # of the hours: what has more of them is named alone
+
 
 def project_name(report: Report) -> str:
     """The last folder of the root; empty where there is none."""
@@ -74,8 +76,9 @@ def _mainly(report: Report, words: Tongue) -> str:
             titles = words.plural("{titles} and {n} more kind", "{titles} and {n} more kinds", len(stops) - 2, titles=titles)
         one, many = "with {n} blocking place: {titles}", "with {n} blocking places: {titles}"
         return words.plural(one, many, summary.blockers(report), titles=titles)
-    rows = [row.name for row in summary.by_category(report) if row.hours.likely > 0][:2]
-    names = [_in_prose(words.text(CATEGORY_NAMES.get(name, name)), words) for name in rows]
+    rows = [row for row in summary.by_category(report) if row.hours.likely > 0]
+    most = 1 if rows and rows[0].hours.likely > MOST * sum(row.hours.likely for row in rows) else 2
+    names = [_in_prose(words.text(CATEGORY_NAMES.get(row.name, row.name)), words) for row in rows[:most]]
     if not names:
         return words.text("with no blocker")
     mainly = names[0] if len(names) == 1 else words.say("{first} and {last}", first=names[0], last=names[1])

@@ -46,7 +46,7 @@ CATEGORY_WORDS = {
 ACTIONS = {
     "none": "nothing to do",
     "automatic": "translated automatically",
-    "swap": "swap the library",
+    "swap": "swap for the counterpart",
     "edit": "edit by hand",
     "redesign": "redesign",
     "check": "check",
@@ -81,7 +81,8 @@ ALTERNATIVES = {
     "python-api": ("Keep both branches, chosen by torch.version.hip when the program starts.",),
     "precision": ("Keep both formats, chosen by the GPU when the program starts.",),
     "model-format": ("Serve another checkpoint of the same model whose format runs on both.",),
-    "container": ("Keep one image a vendor, built from one source.",),
+    "build": ("Keep both builds, chosen by an option.",),
+    "container": ("Keep one image a vendor, chosen where the program is deployed.",),
     "deployment": (_SIDE_BY_SIDE,),
     "environment": (_SIDE_BY_SIDE,),
     "tooling": (_SIDE_BY_SIDE,),
