@@ -16,6 +16,10 @@ LAUNCHERS = {  # place of the kernel, of the grid and of the block among the arg
     "cudaLaunchKernel": (0, 1, 2), "cudaLaunchCooperativeKernel": (0, 1, 2), "hipLaunchKernelGGL": (0, 1, 2), "hipLaunchKernel": (0, 1, 2),
     "cudaLaunchKernelEx": (1, -1, -1), "cudaLaunchKernelExC": (1, -1, -1), "hipLaunchCooperativeKernel": (0, 1, 2),
 }  # fmt: skip
+_WRAPPER = re.compile(r"(?i)\A(?!cuda|hip|cu[A-Z])(?:\w+::)*\w*launch\w*\Z")
+_KERNEL = re.compile(r"&?\s*([A-Za-z_][\w:]*)\s*(<[^;{}]*>)?\Z")
+MAX_PLACES = 4  # arguments of such a function among which the kernel stands
+MAX_NODES = 4_000  # of a function's tree
 _NAME = re.compile(r"[A-Za-z_][\w:]*")
 _CAST = re.compile(r"^\(?\s*\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)|^(?:reinterpret|static)_cast\s*<[^>]*>")
 
@@ -37,9 +41,12 @@ def launched(found: Captured, parsed: Parsed) -> Iterator[Launch]:
     variables: dict[str, str] | None = None
     for fact in parsed.facts:
         made = _launch(fact)
-        if made is None:
+        if made is None and not (fact.kind == "call" and _WRAPPER.search(fact.name)):
             continue
         variables = _variables(found) if variables is None else variables
+        if made is None:
+            yield from _handed_over(fact, found, variables)
+            continue
         yield msgspec.structs.replace(made, kernel=variables.get(made.kernel, made.kernel))
 
 
@@ -53,6 +60,46 @@ def _launch(fact: Fact) -> Launch | None:
     kernel, grid, block = (args[place] if place >= 0 else "" for place in places)
     names = _NAME.findall(_CAST.sub("", kernel))
     return Launch(names[0], fact.span.line, grid, block, live=fact.live) if names else None
+
+
+def _handed_over(fact: Fact, found: Captured, known: dict[str, str]) -> Iterator[Launch]:
+    """Launches by a function of the project that is given the kernel: launch_attention(ctx, out, attention<64>, warps)."""
+    declared: set[str] | None = None
+    for arg in dict.fromkeys(fact.args[:MAX_PLACES]):
+        match = _KERNEL.match(arg)
+        if match is None:
+            continue
+        name = match[1]
+        if match[2] is None and name not in known:
+            declared = _declared(found) if declared is None else declared
+            if name in declared:
+                for assigned in _assigned(found, fact.span.line, name):
+                    yield Launch(assigned, fact.span.line, live=fact.live)
+                continue
+        yield Launch(known.get(name, name) if match[2] is None else name, fact.span.line, live=fact.live)
+
+
+def _declared(found: Captured) -> set[str]:
+    """Names of variables and parameters of a file."""
+    return {names[-1] for node in found.all("declared") if (names := _NAME.findall(found.slice(node).decode("utf-8", "replace")))}
+
+
+def _assigned(found: Captured, line: int, name: str) -> list[str]:
+    """What a local pointer to a kernel is given by assignments of the function around a line: `kernel = soft ? a<1> : a<2>;`."""
+    around = [node for node in found.all("function") if node.start_point[0] < line <= node.end_point[0] + 1]
+    pending, out = around[-1:], []
+    for _ in range(MAX_NODES):
+        if not pending:
+            break
+        node = pending.pop()
+        pending += node.named_children
+        left = node.child_by_field_name("left") if node.type == "assignment_expression" else None
+        right = node.child_by_field_name("right") if left is not None else None
+        if left is None or right is None or found.slice(left) != name.encode():
+            continue
+        if right.type in ("identifier", "template_function", "qualified_identifier"):
+            out.append(plain_name(found.slice(right)))
+    return list(dict.fromkeys(out))
 
 
 def _variables(found: Captured) -> dict[str, str]:

@@ -161,6 +161,31 @@ def test_a_header_of_hip_names_is_a_shim_without_a_guard() -> None:
     assert index.shimmed("other.cc") == frozenset()
 
 
+HANDED = """
+template <int D, bool soft> __global__ void attend(float* p) { p[0] = D + soft; }
+__global__ void scale(float* p) { p[0] *= 2; }
+__global__ void idle(float* p) { p[0] = 0; }
+void run(context& ctx, float* idle, bool soft) {
+  kernel_t a = attend<64, false>;
+  launch_attention<64>(ctx, a, 4);
+  kernel_t b;
+  if (soft) {
+    b = attend<64, true>;
+  } else {
+    b = attend<128, true>;
+  }
+  gpu::launch_attention<64>(ctx, b, 4);
+  kernel_launch(scale, params, idle);
+  describe(attend<64, false>);
+}
+"""
+
+
+def test_kernels_that_are_handed_to_a_function_of_the_project_are_launched() -> None:
+    index = index_of({"a.cu": HANDED})
+    assert {kernel.name: kernel.launches for kernel in index.kernels} == {"attend": 2, "scale": 1, "idle": 0}
+
+
 def test_constants_that_name_each_other_twice_are_worked_out_once() -> None:
     lines = ["constexpr int v0 = 1;"] + [f"constexpr int v{i} = (v{i - 1} + v{i - 1}) % 1000 + v{i - 1};" for i in range(1, 15)]
     index = index_of({"chain.cuh": "\n".join(lines) + "\nconstexpr int loop = loop + 1;\n"})
