@@ -26,7 +26,7 @@ SIGNS = {
     "cmake": ("#",), "conda": ("#",), "cython": ("#",), "docker": ("#",), "hcl": ("#", "//", "/*"), "jenkins": ("#", "//", "/*"),
     "json": ("//", "/*"), "make": ("#",), "notebook": ("#", "//", "/*"), "pbtxt": ("#",), "pipfile": ("#",), "pyproject": ("#",),
     "python-lock": ("#",), "requirements": ("#",), "setup-cfg": ("#", ";"), "shell": ("#",), "toml": ("#",), "yaml": ("#",),
-    "bazel": ("#",), "meson": ("#",),
+    "bazel": ("#",), "meson": ("#",), "rust": ("//",),
 }  # fmt: skip
 ALL_SIGNS = ("//", "/*", "#", "--", "<!--", ";", "%")
 CLOSERS = re.compile(r"\s*(?:\*+/|--+>|\\n\"?,?|\",?)\s*\Z")

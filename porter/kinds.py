@@ -57,6 +57,7 @@ BY_NAME = (
     (re.compile(r"BUILD(\.bazel)?\Z|WORKSPACE(\.bazel)?\Z|MODULE\.bazel\Z|[^/]*\.bzl\Z|[^/]*\.bazel\Z|\.bazelrc\Z"), "bazel"),
     (re.compile(r"meson(\.build|_options\.txt|\.options)\Z"), "meson"),
     (re.compile(r"(Dockerfile|Containerfile)([._-][^/]*)?\Z|[^/]*\.(dockerfile|Dockerfile|containerfile)\Z"), "docker"),
+    (re.compile(r"build\.rs\Z"), "rust"),
     (re.compile(r"Jenkinsfile[^/]*\Z"), "jenkins"),
     (re.compile(r"[^/]*\.env(\.(example|template|sample))?\Z"), "shell"),
 )

@@ -199,7 +199,7 @@ def test_one_file_and_nothing_at_all(tmp_path: Path) -> None:
         ("requirements-dev.txt", "requirements"), ("requirements/cuda.txt", "requirements"), ("constraints.txt", "requirements"),
         ("pyproject.toml", "pyproject"), ("setup.cfg", "setup-cfg"), ("Pipfile", "pipfile"), ("uv.lock", "python-lock"),
         ("environment.yml", "conda"), ("recipe/meta.yaml", "conda"), ("CMakeLists.txt", "cmake"), ("FindX.cmake", "cmake"),
-        ("Makefile", "make"), ("rules.mk", "make"), ("BUILD.bazel", "bazel"), ("defs.bzl", "bazel"), ("meson.build", "meson"),
+        ("Makefile", "make"), ("rules.mk", "make"), ("BUILD.bazel", "bazel"), ("defs.bzl", "bazel"), ("meson.build", "meson"), ("kernels/build.rs", "rust"), ("src/main.rs", None),
         ("Dockerfile.gpu", "docker"), ("Containerfile", "docker"), ("compose.yaml", "yaml"), ("config.json", "json"), ("run.sh", "shell"),
         ("Jenkinsfile", "jenkins"), ("m.engine", "binary"), ("libx.so.12", "binary"), ("a.ptx", "ptx"), ("README.md", None),
     ],

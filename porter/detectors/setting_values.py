@@ -11,7 +11,7 @@ from porter.detect import span_text
 from porter.model import Fact, Hit
 from porter.parse import Parsed
 
-KINDS = ("docker", "yaml", "shell", "jenkins", "json", "make", "cmake", "python", "notebook", "bazel", "meson")
+KINDS = ("docker", "yaml", "shell", "jenkins", "json", "make", "cmake", "python", "notebook", "bazel", "meson", "rust")
 CUDA_FOLDERS = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
 TOOLKIT_NAMES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDADIR", "CUDA_DIR", "CUDA_TOOLKIT_ROOT", "CUDAToolkit", "CUDNN_", "CUDA_INSTALL")
 NVIDIA_OPS = ("DS_BUILD_CUTLASS_OPS", "DS_BUILD_RAGGED_DEVICE_OPS", "DS_BUILD_INFERENCE_CORE_OPS", "DS_BUILD_GDS", "DS_BUILD_SPARSE_ATTN")

@@ -15,7 +15,7 @@ from porter.rules import RuleSet
 
 __all__ = ["duration", "estimate", "parts"]
 
-CODE_KINDS = frozenset({"cuda", "cxx", "python", "cython", "notebook", "ptx", "cmake", "make", "bazel", "meson"})
+CODE_KINDS = frozenset({"cuda", "cxx", "python", "cython", "notebook", "ptx", "cmake", "make", "bazel", "meson", "rust"})
 
 
 def estimate(

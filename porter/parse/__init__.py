@@ -62,6 +62,7 @@ MODULE_OF_KIND = {
     "yaml": "yaml",
     "json": "json",
     "toml": "toml",
+    "rust": "rust",
     "shell": "shell",
     "jenkins": "shell",
     "pbtxt": "pbtxt",
