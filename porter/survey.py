@@ -168,7 +168,7 @@ def _line(node: Any) -> int:
 
 def _constants(found: Captured, parsed: Parsed) -> Iterator[Constant]:
     for node in found.all("constant"):
-        if node.parent is not None and node.parent.type in ("compound_statement", "for_statement", "case_statement"):
+        if (scope := node.parent) is not None and scope.type in ("compound_statement", "for_statement", "case_statement"):
             continue
         for child in node.children_by_field_id(DECLARATOR):
             name = child.child_by_field_id(DECLARATOR) if child.type == "init_declarator" else child

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -35,7 +36,7 @@ def explained(parsed: Parsed, hits: Iterable[Hit], insights: frozenset[str] = fr
         return hits
     found = arch_branches.all_groups(parsed)
     guarded = {hit.span.line for hit in hits if hit.live is not Live.NO and GUARD_RULES.match(hit.rule)}
-    with_nvidia = guards_of(parsed.file.data, parsed.file.path, RECENT)
+    with_nvidia = functools.cache(lambda: guards_of(parsed.file.data, parsed.file.path, RECENT))  # few lines ask for it
     reasons = {line: _words(parsed, line, found, guarded, with_nvidia) for line in dead}
     return [msgspec.structs.replace(hit, unread=reasons[hit.span.line]) if reasons.get(hit.span.line) else hit for hit in hits]
 
@@ -83,7 +84,7 @@ def _not_installed(parsed: Parsed, hit: Hit) -> Hit:
     return hit
 
 
-def _words(parsed: Parsed, line: int, found: list[Group], guarded: set[int], with_nvidia: SourceGuards) -> str:
+def _words(parsed: Parsed, line: int, found: list[Group], guarded: set[int], with_nvidia: Callable[[], SourceGuards]) -> str:
     """Why a dead line is dead, in words; empty where the project's own port shut it out, or where that cannot be told."""
     group = _shuts_out(parsed, line, found)
     if group is None:
@@ -94,9 +95,9 @@ def _words(parsed: Parsed, line: int, found: list[Group], guarded: set[int], wit
         return ""
     missing = sorted(name for name in group.names if _is_nvidias(name))
     given = sorted(group.names & parsed.extra.get("given", {}).keys())
-    if not missing and given and with_nvidia.at(line) is not Live.NO:
+    if not missing and given and with_nvidia().at(line) is not Live.NO:
         return f"Not compiled, since the build gives -D{given[0]} (condition in line {group.line})"
-    if not missing and (with_nvidia.at(line) is Live.NO or not group.names & _defined(parsed)):
+    if not missing and (with_nvidia().at(line) is Live.NO or not group.names & _defined(parsed)):
         return ""  # a macro of another file: why it is not defined for AMD stands there
     if not missing:
         # A macro of the file's own, defined only where one of NVIDIA's is.

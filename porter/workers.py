@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from multiprocessing.connection import wait
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, NamedTuple
 
 from porter.limits import patience_for
@@ -75,8 +76,11 @@ class Pool:
         self._told.append((method, args))
         if self._here is not None:
             getattr(self._here, method)(*args)
+        if not any(self._workers):
+            return
+        message = bytes(ForkingPickler.dumps((method, args)))  # once for all
         for number, worker in enumerate(self._workers):
-            if worker is not None and not worker.send((method, args)):
+            if worker is not None and not worker.send(message):
                 self._replace(number)
 
     def prepare(self, function: Callable[..., Any], *args: Any) -> None:
@@ -241,10 +245,10 @@ class _Worker:
         theirs.close()
         self._answered = 0
 
-    def send(self, message: tuple[str, Any]) -> bool:
-        """Whether a message went out; not to a dead worker."""
+    def send(self, message: bytes) -> bool:
+        """Whether a pickled message went out; not to a dead worker."""
         try:
-            self.pipe.send(message)
+            self.pipe.send_bytes(message)
         except (OSError, ValueError):
             return False
         return True
@@ -253,7 +257,7 @@ class _Worker:
         """Hand a bundle over."""
         self.bundle, self._answered, self._given = list(bundle), 0, time.monotonic()
         self._seat[0], self._seat[1] = 0.0, self._given
-        return self.send((method, bundle))
+        return self.send(bytes(ForkingPickler.dumps((method, bundle))))
 
     def receive(self) -> list[Outcome] | None:
         """The next answers; None when the worker is gone."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import time
 from pathlib import Path
 
 import pytest
 
 from porter.model import Fact, Live, SourceFile
-from porter.parse import Parsed, cuda
+from porter.parse import Parsed, cuda, specifiers
 from porter.parse.cuda import parse, skim
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "parse" / "cuda" / "awkward.cu"
@@ -247,3 +248,52 @@ def test_comments_between_the_strings_of_a_program_do_not_part_them() -> None:
     parsed = read("const char* program = " + "\n".join(lines) + "\n")
     assert [(fact.name, fact.span.line) for part in parsed.embedded for fact in part.facts if fact.kind == "call"] == [("__syncwarp", 2)]
     assert b"other" not in parsed.embedded[0].file.data
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b"// __global__ void f() {;}\n", False),
+        (b'/* says "__global__ void f() {;}" */ int x;\n', False),
+        (b'extern "C" __global__ void f() {;} // __global__\n', False),
+        (b'const char* s = "__global__ void f(int a) {;}";\n', True),
+        (b'const char* s = "\\\n__global__ void f(int a) {;}\\\n";\n', True),
+        (b'const char* s = R"(\n__global__ void f(int a) {;}\n)";\n', True),
+        (b'const char* s = "' + b"\\\n" * 300 + b'__global__ void f(int a) {;}";\n', True),
+    ],
+)
+def test_cuda_in_strings_is_found_wherever_the_string_begins(text: bytes, found: bool) -> None:
+    parsed = parse(SourceFile("a.cpp", "cxx", text))
+    assert len(parsed.embedded) == found
+    assert all(b"void f(int a)" in inner.file.data for inner in parsed.embedded)
+
+
+def test_words_before_a_declaration_are_what_the_regex_finds() -> None:
+    chance = random.Random(3)
+    pieces = [
+        b"DEVICE",
+        b" ",
+        b"\n",
+        b"}",
+        b";",
+        b"// note",
+        b"#define A",
+        b"x",
+        b")",
+        b">",
+        b"*/",
+        b"1",
+        b"_HD ",
+        b"static ",
+        b"#",
+        b"\t",
+        b"{ ",
+    ]
+    several = 0
+    for _ in range(3000):
+        data = b"".join(chance.choices(pieces, k=chance.randint(0, 12)))
+        lines = [line.partition(b"//")[0] for line in data.split(b"\n") if line.lstrip()[:1] != b"#"]
+        match = specifiers._WORDS.search(b"\n".join(lines))
+        assert specifiers.before(data + b"f", len(data)) == (match.group() if match else b""), data
+        several += match is not None
+    assert several > 300

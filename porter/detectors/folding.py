@@ -37,7 +37,7 @@ def named_values(parsed: Parsed) -> list[tuple[str, str, Any]]:
     if kept is not None:
         return kept
     kept = []
-    for node in (*places.captured(parsed, "declaration"), *places.captured(parsed, "enumerator")):
+    for node in (*places.captured(parsed, "declaration", b"const"), *places.captured(parsed, "enumerator")):
         for name, value in _pairs(parsed, node):
             if name is not None and value is not None and name.child_count == 0:
                 texts = [places.text(parsed, one).decode("utf-8", "replace") for one in (name, value)]
@@ -51,8 +51,6 @@ def _pairs(parsed: Parsed, node: Any) -> list[tuple[Any, Any]]:
     kind = node.type
     if kind == "enumerator":
         return [(node.child_by_field_id(NAME), node.child_by_field_id(VALUE))]
-    if b"const" not in places.text(parsed, node):
-        return []  # the bytes say so sooner than the children
     if not any(places.text(parsed, child) in (b"constexpr", b"const") for child in node.children if child.type == "type_qualifier"):
         return []
     if kind == "field_declaration":

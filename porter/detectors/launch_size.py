@@ -54,7 +54,7 @@ def _unbounded(parsed: Parsed, fact: Fact) -> list[str]:
     if parsed.live(fact.span.line) is Live.NO:
         return []
     function = places.function_at(parsed, fact.span)
-    if function is None or (STRIDES.search(parsed.file.data) and _strides(parsed, fact.name)):
+    if function is None or _strides(parsed, fact.name):
         return []
     grid = _definition(parsed, function, fact.args[0])
     match = CEIL.search(grid)
@@ -84,7 +84,7 @@ def _kernel(parsed: Parsed, name: str) -> Any:
 
 def _strides(parsed: Parsed, kernel: str) -> bool:
     """Whether the kernel of that name, if it is in this file, walks in steps of the grid."""
-    node = _kernel(parsed, kernel)
+    node = _kernel(parsed, kernel) if b"gridDim" in parsed.file.data else None
     return node is not None and STRIDES.search(places.text(parsed, node)) is not None
 
 

@@ -28,10 +28,13 @@ def _query(types: tuple[str, ...]) -> Any:
     return tree_sitter.Query(language(), "\n".join(f"({kind}) @node" for kind in types))
 
 
-def captured(parsed: Parsed, name: str) -> list[Any]:
-    """The nodes of a CUDA tree that the one query of the parser captured under a name, in order of the source."""
+def captured(parsed: Parsed, name: str, word: bytes = b"") -> list[Any]:
+    """The nodes of a CUDA tree that the one query of the parser captured under a name and that hold a word, in order of the source."""
     found = parsed.extra.get("captured")
-    return found.all(name) if isinstance(found, Captured) else []
+    if not isinstance(found, Captured):
+        return []
+    nodes, text = found.all(name), found.text
+    return [node for node in nodes if text.find(word, node.start_byte, node.end_byte) >= 0] if word else nodes
 
 
 def text(parsed: Parsed, node: Any) -> bytes:

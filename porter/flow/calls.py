@@ -46,8 +46,9 @@ def called(env: Env, expr: Expr, depth: int) -> Value:
         return Value(WARP_CALLS[name], width=WARP, via="cutlass")
     if name in LANE_CALLS:
         return Value("lane", width=HARDWARE, via="laneid", proven=name.startswith("__"))
-    if any(env.value(arg, depth + 1).kind == "warp" for arg in expr.args[:4]):
-        return Value("role", width=WARP, via=name)  # what some function makes of the index of a warp
+    for arg in expr.args[:4]:
+        if env.value(arg, depth + 1).kind == "warp":
+            return Value("role", width=WARP, via=name)  # what some function makes of the index of a warp
     return by_name(name)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from porter.flow import calls, number, values
+from porter.flow import calls, meanings, number, values
 from porter.flow.event import Event, Function
 from porter.flow.expr import Expr, walk
-from porter.flow.names import BUILTINS, HARDWARE_NAMES, LANE_MASKS, TILE_TYPE, by_name, is_width
+from porter.flow.names import BUILTINS, HARDWARE_NAMES, LANE_MASKS, by_name
 from porter.flow.parts import Parts, parts_of
 from porter.flow.unit import Unit
-from porter.flow.values import HARDWARE, OTHER, UNKNOWN_WIDTH, WARP, WAVE, Value
+from porter.flow.values import HARDWARE, OTHER, WARP, WAVE, Value
 from porter.model import Live
 
 if TYPE_CHECKING:
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 MAX_CHASE = 24  # names followed one behind the other
 TYPE_NAME = re.compile(r"[A-Za-z_][\w:]*")
+
+
+@lru_cache(maxsize=5_000)
+def _literal(text: str) -> Value:
+    parsed = number.parse(text)
+    return values.const(*parsed) if parsed is not None else OTHER
 
 
 class Env:
@@ -117,8 +123,7 @@ class Env:
     def _evaluate(self, expr: Expr, depth: int) -> Value:
         kind = expr.kind
         if kind == "num":
-            parsed = number.parse(expr.op)
-            return values.const(*parsed) if parsed is not None else OTHER
+            return _literal(expr.op)
         if kind == "name":
             return self.name(expr, depth)
         if kind == "binary":
@@ -210,7 +215,7 @@ class Env:
             return OTHER
         self._busy.add(text)
         try:
-            known = self._resolve(expr, decl, depth)
+            known = meanings.resolve(self, expr, decl, depth)
         finally:
             self._busy.discard(text)
         self._names[key] = known
@@ -220,96 +225,3 @@ class Env:
         """True where the project has its own meaning for a name of the device's width, such as a constant called warpSize."""
         here = name in self.decls or name in self.params or name in self.templates
         return here or self.program.redefines(name) or (self.outer is not None and self.outer.redefines(name))
-
-    def _resolve(self, expr: Expr, decl: Event | None, depth: int) -> Value:
-        text = expr.op
-        if text in self.asm:
-            return self.asm[text]
-        if decl is not None:
-            return self._local(text, decl, depth)
-        if text in self.params:
-            return self._parameter(text, depth)
-        template = self.templates.get(text)
-        if template is not None:
-            return self._template(text, template.default, depth)
-        if self.outer is not None:
-            return self.outer.name(expr, depth)
-        if self.function.owner:
-            member = self.program.members.value(self.function.owner, text, depth)
-            if member.kind != "other":
-                return member
-        found = self.program.constant(self.unit, expr.name if text not in self.unit.constants else text)
-        if found is not None:
-            return found
-        assigned = self.assigns.get(text)
-        if assigned:
-            return self._assigned(text, assigned, OTHER, depth)
-        return by_name(expr.name)
-
-    def _local(self, text: str, decl: Event, depth: int) -> Value:
-        bits = self.program.bits(decl.type)
-        tile = self._tile(decl.type)
-        if tile is not None:
-            return tile
-        first = self.value(decl.value, depth + 1) if decl.value is not None else OTHER
-        if decl.value is not None and decl.value.kind == "list" and len(decl.value.args) == 1:
-            first = self.value(decl.value.args[0], depth + 1)
-        constant = "const" in decl.type
-        if first.kind == "const" and constant and not first.symbols:
-            first = first.but(symbols=(text,))
-        later = [event for event in self.assigns.get(text, ()) if decl.line <= event.line <= decl.scope_end and self.live(event.line)]
-        made = self._assigned(text, later, first, depth)
-        if made.kind == "const" and later and not constant:
-            made = Value("variable", made.num, bits=made.bits)
-        if made.kind == "other":
-            made = by_name(text).but(bits=bits)
-        if any(decl.line <= line <= decl.scope_end for line in self.stepped.get(text, ())):
-            made = made.but(kind={"tid": "gid", "const": "variable"}.get(made.kind, made.kind))  # a thread index that moves counts elements
-        return made.but(bits=bits) if bits else made
-
-    def _tile(self, kind: str) -> Value | None:
-        """A cooperative-groups tile, where the type says how wide it is."""
-        match = TILE_TYPE.search(kind)
-        if match is None:
-            return None
-        parsed = number.parse(match[1])
-        size = values.const(*parsed) if parsed is not None else self.program.constant(self.unit, match[1]) or OTHER
-        return Value("tile", num=size.num, width=size.num if size.num is not None else UNKNOWN_WIDTH, symbols=size.symbols)
-
-    def _assigned(self, text: str, events: list[Event], first: Value, depth: int) -> Value:
-        made = first
-        for event in events:
-            if event.op == "=" and event.value is not None:
-                value = self.value(event.value, depth + 1)
-            elif event.op in ("|=", "&=", "+=", "-=", "^=", ">>=", "<<=", "%=", "/=") and made.kind != "const" and event.value is not None:
-                value = values.binary(event.op[:-1], made, self.value(event.value, depth + 1))
-                if value.kind == "other":
-                    continue
-            else:
-                continue
-            if made.kind in ("other", "const", "variable") or value.kind == "mask":
-                made = value
-        return made
-
-    def _parameter(self, text: str, depth: int) -> Value:
-        place, param = self.params[text]
-        bits = self.program.bits(param.type)
-        tile = self._tile(param.type)
-        if tile is not None:
-            return tile
-        made = OTHER
-        if "*" not in param.type:
-            made = self.program.argument(self.function, place, depth)
-        if made.kind == "other" and param.default is not None:
-            made = self.value(param.default, depth + 1)
-        if made.kind == "other":
-            made = by_name(text)
-        return made.but(bits=bits) if bits else made
-
-    def _template(self, text: str, default: Expr | None, depth: int) -> Value:
-        made = self.value(default, depth + 1) if default is not None else OTHER
-        if made.kind == "other" and is_width(text):
-            made = self.program.instantiated(self.function, text, depth)
-        if made.kind == "const":
-            return made.but(symbols=(text, *made.symbols))
-        return made if made.kind == "hw" else by_name(text)

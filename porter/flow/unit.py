@@ -269,7 +269,10 @@ def _named(node: Any, name: Any, value: Any, kind: str, at: Origin, constants: d
 
 
 def _declared(node: Any, at: Origin, constants: dict[str, list[Definition]]) -> None:
-    if node.parent is None or node.parent.type not in PLAIN_SCOPES:
+    if at.data.find(b"const", node.start_byte, node.end_byte) < 0:
+        return  # the bytes say so sooner than the nodes
+    scope = node.parent
+    if scope is None or scope.type not in PLAIN_SCOPES:
         return
     kind = type_of(node, at)
     if "const" not in kind:

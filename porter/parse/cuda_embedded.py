@@ -15,13 +15,14 @@ FUNCTION = re.compile(rb"__(?:global|device)__[\w\s*&<>:,\\]{1,200}\(")
 ESCAPE = re.compile(rb"\\(\r?\n|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
 KEPT = {b"\\": b" \\", b"'": b" '", b'"': b' "'}  # escapes that are code; all others are space
 MAX_PROGRAMS = 200
+MAX_CONTINUED = 200  # lines of one logical line that are looked back at
 
 
 def embedded(file: SourceFile, guards: Guards, parse: Callable[[SourceFile], Parsed]) -> list[Parsed]:
     """The CUDA in a file's string literals as one source of the same length; empty where there is none."""
     masked = mask(file.data)
-    if all(file.data.count(word) == masked.count(word) for word in (b"__global__", b"__device__")):
-        return []  # none of them stands in a string
+    if not any(_in_string(file.data, masked, word) for word in (b"__global__", b"__device__")):
+        return []
     programs = [run for run in _runs(file.data) if _is_program(b"".join(file.data[start:end] for start, end in run))]
     if not programs:
         return []
@@ -33,6 +34,27 @@ def embedded(file: SourceFile, guards: Guards, parse: Callable[[SourceFile], Par
     inner = parse(SourceFile(file.path, "cuda", bytes(text), file.origin))
     put_within(inner, guards)
     return [inner]
+
+
+def _in_string(data: bytes, masked: bytes, word: bytes) -> bool:
+    """Whether a word may stand in a string: it is blanked somewhere, and somewhere a quote stands before it on its logical line."""
+    if data.count(word) == masked.count(word):
+        return False
+    if b'R"' in data:
+        return True
+    at = data.find(word)
+    while at >= 0:
+        line = data.rfind(b"\n", 0, at) + 1
+        for _ in range(MAX_CONTINUED):
+            if data[line - 2 : line] != b"\\\n" and data[line - 3 : line] != b"\\\r\n":
+                break
+            line = data.rfind(b"\n", 0, line - 1) + 1
+        else:
+            return True
+        if data.find(b'"', line, at) >= 0:
+            return True
+        at = data.find(word, at + 1)
+    return False
 
 
 def _runs(data: bytes) -> Iterator[list[tuple[int, int]]]:
