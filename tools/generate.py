@@ -1,5 +1,4 @@
-"""Writes what is generated from the project itself, or checks it: rules/README.md, rules/schema.json, porter/ready_rules.json, README's
-help text, reports/.
+"""Writes what is generated from the project itself (rules/README.md, rules/schema.json, README's help text, reports/), or checks it.
 
 python tools/generate.py [--check]
 """
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from porter import catalog, pipeline, ready_rules, rules
+from porter import catalog, pipeline, rules
 from porter.cli import main as porter_command
 from porter.config import Config
 from porter.hipify import api
@@ -35,7 +34,6 @@ HELP_BLOCK = re.compile(r"(<!-- help:scan -->\n```text\n).*?(```\n<!-- /help -->
 
 def generated() -> Iterator[tuple[Path, str]]:
     """Every generated file with the text it must have."""
-    yield ready_rules.FILE, ready_rules.text(rules.ready())
     ruleset = rules.load()
     yield ROOT / "rules/README.md", catalog.markdown(ruleset)
     yield ROOT / "rules/schema.json", catalog.schema_of_rules()
