@@ -171,7 +171,8 @@ def test_strategies_runbook_cost_and_backtest_are_shown():
     text = " ".join(" ".join(Page(html.render(make_report())).text).split())
     for words in (
         "Recommended: Fork once with hipify. Cheapest here.", "not costed", "At the rate given, 120.00 EUR an hour", "12,120",
-        "python run.py --out a && echo <done>", "must come out A file of results.", "312 programs", "82 %", "0.71",
+        "python run.py --out a && echo <done>", "expected A file of results.", "Evidence: The wavefront of gfx9 has 64 lanes. https://",
+        "(order of magnitude only). No tests were found.", "312 programs", "82 %", "0.71",
         "all hours times 0.7 <b>",
     ):  # fmt: skip
         assert words in text, words

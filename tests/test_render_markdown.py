@@ -86,3 +86,10 @@ def test_addresses_in_porters_own_words_can_be_copied() -> None:
     shown = markdown_text.prose(how)
     assert "--extra-index-url <https://pypi.amd.com/rocm-7.2.3/simple/> (for 7.2), or see <https://a.example/b>. \\[x\\](y)" in shown
     assert markdown_text.prose("no <b> https://") == markdown.text("no <b> https://")
+
+
+def test_steps_of_the_runbook_name_their_evidence() -> None:
+    """Images and wheels stood there without the page that names them."""
+    text = markdown.render(make_report())
+    assert "  Expected: A file of results." in text
+    assert "  Evidence: The wavefront of gfx9 has 64 lanes. <https://rocm.docs.amd.com/projects/HIP/en/latest/>, read 2026-12-01." in text

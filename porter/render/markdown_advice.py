@@ -112,4 +112,5 @@ def _step(step: RunbookStep) -> list[str]:
     if step.commands:
         out += ["  ```sh", *(f"  {command}" for command in step.commands), "  ```", ""]
     settles = f" Settles: {', '.join(code(rule, in_table=False) for rule in step.rules)}." if step.rules else ""
-    return [*out, f"  Must come out: {prose(step.expect, 600)}.{settles}", ""]
+    sources = [f"  Evidence: {prose(source.says, 400)}{_link(source.url)}, read {text(source.checked, 20)}." for source in step.sources]
+    return [*out, f"  Expected: {prose(step.expect, 600)}.{settles}", "", *(line for source in sources for line in (source, ""))]
