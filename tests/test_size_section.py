@@ -131,7 +131,7 @@ def test_the_report_has_the_cost_of_an_hour_and_of_tokens_and_leaves_what_the_co
     found = sizing(repository, *prices)
     assert found is not None
     (model,) = found["models"]  # type: ignore[misc]
-    assert model["reserve_share"] == pytest.approx(0.03) and any("97% of each GPU" in note["text"] for note in model["advice"])
+    assert model["reserve_share"] == pytest.approx(0.03) and any("97 % of each GPU" in note["text"] for note in model["advice"])
     costs = {fit["gpu"]: fit["million_tokens"] for fit in model["fits"]}
     assert costs["MI355X"] == pytest.approx(19900 / 8 / 730 / (2400 * 3600) * 1e6) and costs["H200"] is None
     text = page.read_text()

@@ -85,7 +85,7 @@ def _model(model: ModelSize) -> list[str]:
         f"{model.params / 1e9:,.1f} billion parameters in {text(model.dtype)}: weights {model.weights_gb:,.1f} GB, "
         f"cache {model.kv_gb:,.1f} GB ({model.context:,} tokens, "
         f"{model.concurrency:,} at once, in {text(model.kv_dtype)}), {model.total_gb:,.1f} GB in all; "
-        f"{model.reserve_share:.0%} of each GPU is left free. Found in: {text(model.where)}.", "",
+        f"{100 * model.reserve_share:g} % of each GPU is left free. Found in: {text(model.where)}.", "",
         *table(heads, rows, (1, 2, 4, 5, *range(7, len(heads)))),
         *(_note(note) for note in model.advice), "",
     ]  # fmt: skip

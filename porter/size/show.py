@@ -105,7 +105,7 @@ def _answer(console: Any, answer: Answer) -> None:
 
 
 def _reserve(load: Load) -> str:
-    return f"{load.reserve_gb:g} GB" if load.reserve_gb else f"{load.reserve_share:.0%}"
+    return f"{load.reserve_gb:g} GB" if load.reserve_gb else f"{100 * load.reserve_share:g} %"
 
 
 def _table(answer: Answer) -> Any:
