@@ -69,7 +69,7 @@ def test_the_baseline_is_tested_where_it_was_built_and_the_port_where_that_was(t
     cmake = "project(k LANGUAGES CUDA)\nadd_executable(k k.cu)\nenable_testing()\nadd_test(NAME t COMMAND k)\n"
     files = {"k_DOT_cu": MASK, "tests__t_DOT_cu": MASK, "CMakeLists_DOT_txt": cmake}
     steps = {step.id: step.commands for step in scanned(tmp_path, **files).runbook}
-    assert "ctest --test-dir build --output-on-failure" in steps["baseline"]
+    assert "ctest --test-dir build --output-on-failure 2>&1 | tee -a baseline-tests.txt" in steps["baseline"]
     assert "ctest --test-dir build-amd --output-on-failure" in steps["tests"] and "cmake --build build-amd --parallel" in steps["build"]
     bindings = scanned(tmp_path, python__setup_DOT_py="import setuptools\n")  # as in faiss: it does not build the sources
     assert "cmake --build build-amd --parallel" in {step.id: step.commands for step in bindings.runbook}["build"]
@@ -139,7 +139,7 @@ def test_a_step_runs_the_tests_once(tmp_path: Path) -> None:
         step.id: step.commands for step in scanned(tmp_path / "a", k_DOT_cu=ballot, tests__test_k_DOT_py="def test_k(): ...\n").runbook
     }
     assert [command.startswith("AMD_SERIALIZE_KERNEL=3") for command in tested["warps"]] == [True]
-    assert "python -m pytest -x -q" in tested["tests"]
+    assert "python -m pytest -q" in tested["tests"] and "python -m pytest -q 2>&1 | tee -a baseline-tests.txt" in tested["baseline"]
     bare = {step.id: step.commands for step in scanned(tmp_path / "b", k_DOT_cu=ballot).runbook}
     assert len(bare["warps"]) == 1 and bare["warps"][0].startswith("# no tests were found")
 

@@ -121,7 +121,7 @@ def _made(step: _Step, settled: set[str], groups: Mapping[str, set[str]], report
     if step.build_commands:
         commands += _builds(report, seen)
     if step.test_commands and not (tests_run and words["test"]):
-        commands += _tests(seen, "build" if step.phase == "baseline" else AMD_BUILD) or [_untested(seen, step.phase)]
+        commands += (_kept(seen) if step.phase == "baseline" else _tests(seen)) or [_untested(seen, step.phase)]
     settles = sorted(set().union(*(groups[rule] for rule in settled)))
     return RunbookStep(
         id=step.id, phase=step.phase, title=step.title, why=f"{step.why} {pinned.sentence}." if pinned and pinned.sentence else step.why,
@@ -188,7 +188,12 @@ def _builds(report: Report, seen: Traits) -> list[str]:
     return ["hipcc " + " ".join(f"--offload-arch={target}" for target in report.targets) + " -o program.amd <the translated sources>"]
 
 
+def _kept(seen: Traits) -> list[str]:
+    """The tests on the system that is replaced, all of them, with what they say kept in a file."""
+    return [f"{command} 2>&1 | tee -a baseline-tests.txt" for command in _tests(seen, "build")]
+
+
 def _tests(seen: Traits, folder: str = AMD_BUILD) -> list[str]:
     """How this repository is tested, by what it has, compiled tests first; ``folder`` is the one that CMake built in."""
     compiled = f"ctest --test-dir {folder} --output-on-failure" if seen.test_runner == tested.CTEST else seen.test_runner
-    return [command for command in (compiled, "python -m pytest -x -q" if seen.python_tests else "") if command]
+    return [command for command in (compiled, "python -m pytest -q" if seen.python_tests else "") if command]

@@ -140,5 +140,7 @@ def _of_command(found: Found, given: Given) -> tuple[Advice, ...]:
         most = found.served.sequences
         said.append(f"the command admits {most:,} sequences at a time: --concurrency {most} sizes the cache for all of them at full length")
     if found.served and found.served.reserve is not None and given.reserve_share is None:
-        said.append(f"the command gives {100 * found.served.memory:g} % of each GPU to weights and cache; what it leaves is the reserve here")
+        said.append(
+            f"the command gives {100 * found.served.memory:g} % of each GPU to weights and cache; what it leaves is the reserve here"
+        )
     return tuple(map(Advice, said))
