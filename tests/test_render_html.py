@@ -202,12 +202,15 @@ def test_decisions_offer_only_what_can_be_decided(tmp_path: Path) -> None:
 
 def test_the_verdict_names_a_second_category_only_where_the_first_does_not_say_it_all() -> None:
     def said(*hours: float) -> str:
-        names = ("build", "warp-size")
-        lines = tuple(EffortLine(n, "", Hours(h, h, h), n, n, n, 1, 1, "finding") for n, h in zip(names, hours, strict=True))
+        names = ("build", "warp-size", "")[: len(hours)]
+        lines = tuple(
+            EffortLine(n, "", Hours(h, h, h), n, n, n, 1, 1, "finding" if n else "project") for n, h in zip(names, hours, strict=True)
+        )
         report = make_report(findings=tuple(f for f in make_report().findings if f.severity is not Severity.BLOCKER))
         return verdict.sentence(msgspec.structs.replace(report, estimate=msgspec.structs.replace(report.estimate, lines=lines)))
 
     assert said(8.4, 0.7).endswith("most of it is build.") and said(5.0, 4.0).endswith("most of it is build and warp size.")
+    assert said(5.0, 4.0, 15.0).endswith("most of it is project setup and build.")
 
 
 def test_sizes_of_models_are_shown():

@@ -26,7 +26,7 @@ DIFF_TOTAL = 2_000_000
 LIST_LIMIT, KERNEL_LIMIT = 400, 2000
 FOLDER_LIMIT = 500
 READ_IN_FULL = 0.999
-SAME_THING = ("works-with-rocm-build", "works-as-is")  # nobody has to leave out what has a build for ROCm
+SAME_THING = ("works-with-rocm-build", "works-as-is", "drop-in-replacement")  # nobody has to leave that out
 NO_BREAK = "\u00a0"
 
 
@@ -255,7 +255,7 @@ def by_file(findings: Iterable[Finding]) -> list[tuple[str, list[int]]]:
 
 
 def _alternatives(group: RuleGroup) -> tuple[str, ...]:
-    """What else could be decided: by the category, else by what the rule asks for; nothing where the thing itself comes for ROCm."""
+    """What else could be decided: by the category, else by what the rule asks for; nothing where ROCm has the thing itself."""
     if group.rule.replacement is not None and group.rule.replacement.status in SAME_THING:
         return ()
     return ALTERNATIVES.get(group.rule.category) or ALTERNATIVES.get(str(group.rule.action), ())

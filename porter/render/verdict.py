@@ -76,7 +76,7 @@ def _mainly(report: Report, words: Tongue) -> str:
             titles = words.plural("{titles} and {n} more kind", "{titles} and {n} more kinds", len(stops) - 2, titles=titles)
         one, many = "with {n} blocking place: {titles}", "with {n} blocking places: {titles}"
         return words.plural(one, many, summary.blockers(report), titles=titles)
-    rows = [row for row in summary.by_category(report) if row.hours.likely > 0]
+    rows = sorted((row for row in summary.by_category(report) if row.hours.likely > 0), key=lambda row: -row.hours.likely)
     most = 1 if rows and rows[0].hours.likely > MOST * sum(row.hours.likely for row in rows) else 2
     names = [_in_prose(words.text(CATEGORY_NAMES.get(row.name, row.name)), words) for row in rows[:most]]
     if not names:

@@ -75,7 +75,6 @@ ALTERNATIVES = {
         "Write them in plain C++ first and tune later.",
     ),
     "triton": ("Run the Triton path without it first, and tune later.",),
-    "unsupported-feature": ("Leave the feature out of the AMD build at first, where the rest runs without it.",),
     "warp-size": ("Support only wave32 GPUs (Radeon) at first, where this code keeps its 32 lanes.",),
     "cuda-only-library": _SWAP,
     "python-api": ("Keep both branches, chosen by torch.version.hip when the program starts.",),
