@@ -1,11 +1,14 @@
-"""JSON: models' configuration (quantisation, data types), and containers' (Docker daemon, dev containers); other files hold nothing."""
+"""JSON: models' configuration (quantisation, data types), containers' (Docker daemon, dev containers), and wheels for CUDA by name."""
 
 from __future__ import annotations
+
+import re
 
 from porter.model import Live, SourceFile
 from porter.parse import Parsed
 from porter.parse.command_line import read_flags
 from porter.parse.json_leaves import MAX_LEAVES, Leaf, leaves
+from porter.parse.requirement_line import add_requirement
 from porter.parse.sheet import Sheet
 from porter.parse.shell_words import commands, names
 
@@ -15,6 +18,13 @@ _MODEL_FILES = names(
 )
 _MODEL_MARKS = tuple(f'"{key}"'.encode() for key in ("quantization_config", "quant_method", "quant_algo", "model_type", "architectures"))
 _CONTAINER_FILES = frozenset(("daemon.json", "devcontainer.json", ".devcontainer.json"))
+_WHEEL_MARKS = (b"-cu1", b"-cuda1", b"+cu1", b"/cu1")
+_WHEEL = re.compile(  # cupy-cuda12x, nvidia-cublas-cu12==12.4.5.8, torch==2.7.0+cu126
+    r"[A-Za-z][\w.-]{0,60}-(?:cu|cuda)1\d(?:x)?(?:\[[\w,-]{1,40}\])?\s*(?:[=<>!~]=?=?\s*[\w.*+,<>=!~ ]{1,60})?\Z"
+    r"|[A-Za-z][\w.-]{0,60}\s*==\s*[\w.]{1,30}\+cu1\d{1,2}\Z"
+)
+_WHEEL_INDEX = re.compile(r"(?:--(?:extra-)?index-url[ =])?(https?://[\w./-]{1,100}/whl/(?:\w+/)?cu1\d{1,2}/?)\Z")
+MAX_WHEELS = 500
 _KEYS = names("quant dtype kv_cache architectures model_type format type backend attn bits plugin engine scheme")
 
 
@@ -28,7 +38,23 @@ def parse(file: SourceFile) -> Parsed:
         for leaf in _leaves(sheet):
             if any(key in leaf.path.lower() for key in _KEYS) and len(leaf.value) <= 120:
                 sheet.add("model_key", f"{leaf.path}={leaf.value}", leaf.start, leaf.end, context="host", value=leaf.value)
+    elif any(mark in file.data for mark in _WHEEL_MARKS):
+        _wheels(sheet)
     return sheet.parsed
+
+
+def _wheels(sheet: Sheet) -> None:
+    """Strings that are the name of a wheel built for CUDA: a list for pip in the settings of a job, an app, an image."""
+    told = 0
+    for leaf in leaves(sheet.text)[0]:
+        index = _WHEEL_INDEX.match(leaf.value)
+        if index:
+            sheet.add("index_url", index[1], leaf.start, leaf.end)
+        elif _WHEEL.match(leaf.value):
+            add_requirement(sheet, leaf.value, leaf.start, leaf.end)
+        told += 1 if index or _WHEEL.match(leaf.value) else 0
+        if told >= MAX_WHEELS:
+            return
 
 
 def _leaves(sheet: Sheet) -> list[Leaf]:

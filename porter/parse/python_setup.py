@@ -115,12 +115,14 @@ def _requirement(source: Source, guards: PythonGuards, node: Node) -> Fact | Non
 
 
 def _assigned(source: Source, name: str) -> list[Node]:
-    """Values that a name gets in the file: `name = [...]`, `name += [...]`, `name.append("x")`."""
+    """Values that a name or an item of it gets in the file: `name = [...]`, `name["gpu"] = [...]`, `name.append("x")`."""
     out: list[Node] = []
     for offset in source.find(name.lower().encode()):
         path = source.path(offset)
         if len(path) < 2 or source.text(path[-1]) != name:
             continue
+        if len(path) > 2 and path[-2].type == "subscript" and path[-1] == field(path[-2], "value"):
+            path = path[:-1]
         parent = path[-2]
         if parent.type in ("assignment", "augmented_assignment") and path[-1] == field(parent, "left"):
             right = field(parent, "right")
