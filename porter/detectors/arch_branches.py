@@ -16,13 +16,21 @@ from porter.parse.guards import Preprocessor, run_pass
 # A recent NVIDIA GPU and toolkit: where it and the AMD build read the same branch, nothing is lost.
 RECENT = {
     "__CUDA_ARCH__": "900", "CUDA_VERSION": "12080", "CUDART_VERSION": "12080", "__CUDACC_VER_MAJOR__": "12", "__CUDACC_VER_MINOR__": "8",
+    "CUBLAS_VERSION": "120800", "CUBLAS_VER_MAJOR": "12", "CUBLAS_VER_MINOR": "8", "CUDNN_VERSION": "90800", "CUDNN_MAJOR": "9",
+    "CUDNN_MINOR": "8", "CUSPARSE_VERSION": "12508", "CUSPARSE_VER_MAJOR": "12", "CUSPARSE_VER_MINOR": "5", "CUSOLVER_VERSION": "11703",
+    "CUSOLVER_VER_MAJOR": "11", "CUSOLVER_VER_MINOR": "7", "CUFFT_VERSION": "11303", "CUFFT_VER_MAJOR": "11", "CURAND_VERSION": "10309",
     "__CUDACC_VER_BUILD__": "0", "__CUDA_ARCH_FEAT_SM90_ALL": "1", "__NVCC__": "1", "__CUDACC__": "1",
 }  # fmt: skip
 ARCH = re.compile(r"__CUDA_ARCH__$|__CUDA_ARCH_(?:FEAT|SPECIFIC|FAMILY|LIST)|CUT(?:LASS|E)_ARCH_")
-VERSION = re.compile(r"(?:CUDA_VERSION|CUDART_VERSION|__CUDACC_VER\w*|__NVCC__|__CUDA_API_VERSION|__CUDART_API_VERSION)$")
+VERSION = re.compile(
+    r"(?:CU(?:BLAS|DNN|SPARSE|SOLVER|FFT|RAND)_(?:VERSION|VER_MAJOR|VER_MINOR|MAJOR|MINOR)|CUDA_VERSION|CUDART_VERSION|__CUDACC_VER\w*|__NVCC__|__CUDA_API_VERSION|__CUDART_API_VERSION)$"
+)
 NAME = re.compile(r"[A-Za-z_]\w*")
 COMPARED = re.compile(r"__CUDA_ARCH__\s*+(?:(?:[<>=!]=?|\))\s*+)?[<>=!]|[<>=]\s*__CUDA_ARCH__|__CUDA_ARCH__\s*[/*%+-]")
-ASKED = (b"__CUDA_ARCH_", b"CUTLASS_ARCH_", b"CUTE_ARCH_", b"CUDA_VERSION", b"CUDART_VERSION", b"__CUDACC_VER", b"__NVCC__")
+ASKED = (
+    b"__CUDA_ARCH_", b"CUTLASS_ARCH_", b"CUTE_ARCH_", b"CUDA_VERSION", b"CUDART_VERSION", b"__CUDACC_VER", b"__NVCC__",
+    b"CUBLAS_VER", b"CUDNN_VER", b"CUDNN_M", b"CUSPARSE_VER", b"CUSOLVER_VER", b"CUFFT_VER", b"CURAND_VER",
+)  # fmt: skip
 OPENERS = ("if", "ifdef", "ifndef")
 
 
