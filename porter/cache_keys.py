@@ -23,7 +23,7 @@ READERS = ("tree-sitter", "tree-sitter-cpp", "tree-sitter-cuda", "tree-sitter-py
 # Settings that change what is said of findings, or how fast, but not what is found in a file.
 ELSEWHERE = frozenset((
     "jobs", "exclude", "rules_dirs", "seed", "severities", "per_path", "require_reason", "today", "notes", "effort", "hipify_perl",
-    "cache_dir", "changed_since", "git",
+    "cache_dir", "changed_since", "git", "models", "prices", "throughput",
 ))  # fmt: skip
 
 
