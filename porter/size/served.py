@@ -48,6 +48,8 @@ class Served(msgspec.Struct, frozen=True):
 
 def commands(file: SourceFile, facts: list[Fact]) -> Iterator[Served]:
     """The server command lines among the facts of one file."""
+    if not any(fact.kind in ("command", "command_flag") and fact.name.startswith(SERVERS) for fact in facts):
+        return
     variables = {fact.name: fact.detail.get("value", "") for fact in facts if fact.kind == "env_var"}
     lines = file.text.splitlines()
     groups: list[tuple[Fact, dict[str, str]]] = []
