@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from porter.model import Fact, Problem, SourceFile, Span
-from porter.parse import Parsed
+from porter.parse import Parsed, python_parts
 from porter.parse.python_calls import call_facts
 from porter.parse.python_embedded import embedded_cuda
 from porter.parse.python_facts import Collector
@@ -48,7 +48,7 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
         what = f"brackets nested more than {MAX_BRACKETS:,} deep: not read as Python"
         return Parsed(file, problems=[Problem("parse", file.path, 1, what)], coverage=0.0)
     try:
-        source = Source(file.data, place)
+        source = _source(file, words, seen, place)
     except TooSlow as slow:
         return Parsed(file, problems=[Problem("parse", file.path, 1, str(slow))], coverage=0.0)
     script = file.path.rpartition("/")[2] == "setup.py"
@@ -70,6 +70,15 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
     parsed.embedded = embedded_cuda(file, source, guards)
     _note_problems(parsed, source)
     return parsed
+
+
+def _source(file: SourceFile, words: Words | None, seen: Look, place: Callable[[Span], Span] | None) -> Source:
+    """The tree of a file, with ``words`` without the functions and classes in which nobody will look for anything."""
+    if words is None:
+        return Source(file.data, place)
+    known = python_parts.signs(file.data.lower())
+    stretches = python_parts.left_out(file.data, words, seen, known)
+    return Source(file.data, place, known, (stretches, python_parts.without(file.data, stretches) if stretches else b""))
 
 
 def _too_deep(data: bytes) -> bool:

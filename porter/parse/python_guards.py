@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from porter.model import Live
 from porter.parse.python_tree import Source, field, named
 from porter.parse.python_vendor import Vendor
-from porter.parse.word_index import index_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,6 +32,7 @@ HINTS = (
     b"darwin",
     b"target",
 )
+OTHER_WORDS = {b"npu": b"input", b"tpu": b"output"}  # hints, and words that hold them by chance
 LEAVES = ("return_statement", "raise_statement", "continue_statement", "break_statement")
 STOPPING_CALLS = ("pytest.skip", "sys.exit", "exit", "os._exit", "unittest.SkipTest", "self.skipTest")
 BLOCKS = ("block", "module")
@@ -122,10 +122,20 @@ def _tests(source: Source, names: tuple[bytes, ...]) -> list[Node]:
     return sorted(found.values(), key=lambda node: (node.start_byte, -node.end_byte))
 
 
+def by_chance(lower: bytes, hint: bytes, at: int) -> bool:
+    """Whether a hint is only part of another word: `input` and `output` hold npu and tpu, and name no vendor."""
+    word = OTHER_WORDS.get(hint)
+    return word is not None and lower.startswith(word, max(at - word.index(hint), 0))
+
+
 def _hinted(source: Source, names: tuple[bytes, ...]) -> list[int]:
-    """Where the hints and names of the file's own stand, in order; `input` and `output` hold npu and tpu, and name no vendor."""
-    text = source.lower.replace(b"input", b"in_ut").replace(b"output", b"ou_put")
-    return sorted(index_of(frozenset(HINTS)).offsets(text).union(*(source.find(name) for name in names)))
+    """Where the hints and names of the file's own stand, in order.
+
+    In a function that was left out a test decides nothing, but one for want of CUDA may turn AMD away.
+    """
+    hints = {at for hint in HINTS for at in source.find(hint) if not source.leaves_out(at) and not by_chance(source.lower, hint, at)}
+    own = {at for name in names for at in source.find(name)}
+    return sorted(hints | {at for at in own if not source.leaves_out(at) or source.leaves_out(at, b"cuda")})
 
 
 def _note(above: Node, below: Node, found: dict[int, Node]) -> None:
@@ -150,6 +160,8 @@ def _called_from_dead(source: Source, guards: PythonGuards) -> list[tuple[int, i
     for name in sorted(names & definitions.keys())[:MAX_NAMES]:
         start, end = definitions[name].span()
         is_mentioned = False
+        if source.leaves_out(end - 1):
+            continue
         for at in source.mentions(name):
             if not start <= at < end:
                 is_mentioned = True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import tree_sitter
@@ -26,6 +27,9 @@ _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 _NAME_CHARS = frozenset(bytes((byte,)) for byte in _NAME_BYTES)
 
 
+Cut = tuple[tuple[tuple[int, int], ...], bytes]
+
+
 class TooSlow(ValueError):
     """The parser was stopped: it had worked on one file for longer than any sane file takes."""
 
@@ -35,13 +39,21 @@ class Source:
 
     ``aliases`` maps a local name to the dotted name it was imported as. ``place`` turns a span of ``data`` into one of the
     file on disk; it is the identity except in notebooks. ``offsets`` has the byte at which each span given out starts.
+    ``known`` has the places of words that were looked for already.
     """
 
-    def __init__(self, data: bytes, place: Callable[[Span], Span] | None = None) -> None:
-        """Parse; errors are nodes of the tree. Raises TooSlow."""
+    def __init__(
+        self, data: bytes, place: Callable[[Span], Span] | None = None, known: Mapping[bytes, list[int]] | None = None, cut: Cut = ((), b"")
+    ) -> None:
+        """Parse; errors are nodes of the tree. Raises TooSlow. ``cut`` are stretches to leave out, and the text without them."""
         self.data = data
         self.lower = data.lower()
-        self.tree = _parsed(data)
+        self.known = known or {}
+        self._left_out, part = cut
+        self.tree = _parsed(part if self._left_out else data)
+        if self._left_out and self.tree.root_node.has_error:  # where the bounds of functions are not what they seem, all is read
+            self._left_out, self.tree = (), _parsed(data)
+        self._whole: Tree | None = None
         self.root = self.tree.root_node
         self.aliases: dict[str, str] = {}
         self.too_deep = 0
@@ -51,12 +63,24 @@ class Source:
         self._place = place
         self._starts: list[int] = []
 
+    def leaves_out(self, offset: int, word: bytes = b"") -> bool:
+        """Whether a byte is in a stretch that was not parsed, and that holds a lower-case word."""
+        at = bisect_right(self._left_out, (offset, len(self.data))) - 1
+        return at >= 0 and offset < self._left_out[at][1] and self.lower.find(word, *self._left_out[at]) >= 0
+
+    def _whole_tree(self) -> Tree:
+        """The tree of all of the file, made when somebody asks for what was left out."""
+        if self._whole is None:
+            self._whole = _parsed(self.data)
+        return self._whole
+
     def path(self, offset: int) -> list[Node]:
         """The nodes from the root down to the smallest one at a byte; empty where the tree is too deep."""
         if self._deep_paths > MAX_DEEP_PATHS:
             return []
-        cursor = self.tree.walk()
-        nodes: list[Node] = [self.root]
+        tree = self._whole_tree() if self.leaves_out(offset) else self.tree
+        cursor = tree.walk()
+        nodes: list[Node] = [tree.root_node]
         while True:
             if cursor.goto_first_child_for_byte(offset) is None:
                 return nodes
@@ -71,8 +95,12 @@ class Source:
 
     def paths(self, offsets: Iterable[int]) -> Iterator[list[Node]]:
         """The path of every offset, which must not go back; a file as wide as it is long costs no more than its length."""
-        cursor = self.tree.walk()
-        nodes: list[Node] = [self.root]
+        tree = self.tree
+        if self._left_out:
+            offsets = list(offsets)
+            tree = self._whole_tree() if any(map(self.leaves_out, offsets)) else tree
+        cursor = tree.walk()
+        nodes: list[Node] = [tree.root_node]
         for offset in offsets:
             if self._deep_paths > MAX_DEEP_PATHS:
                 return
@@ -131,6 +159,10 @@ class Source:
 
     def find(self, word: bytes, start: int = 0) -> Iterator[int]:
         """Offsets of a lower-case word in the text from a place on, in any case; none of the empty name that a syntax error leaves."""
+        if word in self.known:
+            places = self.known[word]
+            yield from places[bisect_left(places, start) :] if start else places
+            return
         at = self.lower.find(word, start) if word else -1
         while at >= 0:
             yield at
