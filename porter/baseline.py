@@ -110,11 +110,10 @@ class Source:
         self.saved: Report | None = None
         self.commit = ""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        path = Path(text)
-        if path.is_file():
-            self.saved = load(path)
-        elif path.suffix == ".json":
-            raise InputError(f"{text}: no such file")
+        if is_file(text):
+            if not Path(text).is_file():
+                raise InputError(f"{text}: no such file")
+            self.saved = load(Path(text))
         else:
             checkout = checkout_of(root)
             self._folder = tempfile.TemporaryDirectory(prefix="porter-baseline-")
@@ -149,6 +148,14 @@ class Source:
         """Remove the temporary folder."""
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def is_file(text: str) -> bool:
+    """Whether a baseline is meant as a file: it ends in .json or begins as a path does.
+
+    What stands in the folder has no say: there a pull request could put a file that is called like the branch.
+    """
+    return text.endswith(".json") or text.startswith(("./", "../", "~")) or Path(text).is_absolute()
 
 
 def against(report: Report, source: Source, config: Config, audit: Audit) -> Report:

@@ -12,6 +12,8 @@ from porter.model import Problem, Scope
 from porter.regular import read_below
 from porter.revision import Reader, checkout_of
 
+MAX_COMPARED = 256 * 2**20  # bytes of a file whose content is compared; a larger one counts as changed
+
 
 def since(root: Path, revision: str, git: str, entries: Iterable[Entry]) -> tuple[Scope, frozenset[str]]:
     """The paths that are new or hold other bytes than in the revision; raises InputError or ToolError when it cannot be read.
@@ -29,7 +31,7 @@ def since(root: Path, revision: str, git: str, entries: Iterable[Entry]) -> tupl
 
 
 def _differs(base: Path, entry: Entry, blob: str) -> bool:
-    data = read_below(base, entry.path, entry.size + 1) if blob else None
+    data = read_below(base, entry.path, entry.size + 1) if blob and entry.size <= MAX_COMPARED else None
     if data is None:
         return True
     made = hashlib.sha1(usedforsecurity=False) if len(blob) == 40 else hashlib.sha256()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from porter import copies, ignore, origin
+from porter import copies, ignore, links, origin
 from porter.config import Config
 from porter.errors import InputError
 from porter.kinds import kind_of
@@ -180,12 +180,12 @@ class _Walk:
             self.root_licences.add(words)
 
     def _link(self, path: str) -> None:
-        target = os.path.realpath(self.root / path)
-        if kind_of(path) is None and not os.path.isdir(target):  # noqa: PTH112 - realpath gave a str
+        target = links.end_of(self.root / path)
+        if kind_of(path) is None and not os.path.isdir(target):  # noqa: PTH112 - a text
             return
         inside = target == str(self.root) or target.startswith(str(self.root) + os.sep)
         why = "symbolic link (its target is scanned where it stands)" if inside else "symbolic link out of the root; not followed"
-        self._skip(path, why if os.path.lexists(target) and not os.path.islink(target) else "symbolic link that leads nowhere")  # noqa: PTH114
+        self._skip(path, why if target else "symbolic link that leads nowhere")
 
     def _skip(self, path: str, why: str) -> None:
         self.skipped.append(Skipped(path, why))

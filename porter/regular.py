@@ -40,7 +40,9 @@ def read_regular(path: Path, limit: int, folder: int | None = None) -> bytes | N
     At most ``limit`` bytes are read. ``folder`` is an open folder that the path starts from.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        if not stat.S_ISREG(os.stat(path, dir_fd=folder, follow_symlinks=False).st_mode):
+            return None  # opening alone rewinds a tape, starts a watchdog, wakes who writes to a pipe
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
     try:

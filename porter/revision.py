@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from porter import bounded, links
 from porter.discover import IGNORE_FILES, LICENCE_NAME, MAX_FILES
 from porter.errors import InputError, ToolError
 from porter.kinds import kind_of
@@ -22,10 +23,11 @@ from porter.regular import read_regular
 SECONDS = 120.0  # for one answer of git
 ALL_SECONDS = 900.0  # for the content of all files
 MAX_REFS = 100_000
+MAX_LISTING = 128 * 2**20  # bytes of the names of a revision's files
 MAX_TOTAL = 4 * 2**30  # bytes written
 REVISION = re.compile(r"[A-Za-z0-9_.@{}~^/+-]{1,200}\Z")
 SHA256 = re.compile(rb"(?im)^\s*objectformat\s*=\s*sha256\s*$")
-HINT = "--baseline takes a JSON report that was saved with --output too"
+HINT = "--baseline takes a JSON report that was saved with --output too: ./NAME or NAME.json"
 
 
 class Checkout(NamedTuple):
@@ -54,11 +56,13 @@ def checkout_of(root: Path) -> Checkout:
 def _linked(git: Path) -> tuple[Path, Path]:
     """The repository of a linked work tree, and its own folder there; only where that points back at this very work tree."""
     named = re.fullmatch(r"gitdir: ([^\n\0]+)\n?", _text(git))
-    own = (git.parent / named[1]).resolve() if named else git
-    back, up = _text(own / "gitdir").strip(), _text(own / "commondir").strip()
-    if not named or not back or not up or "\0" in back + up or (own / back).resolve() != git.resolve():
+    own = links.end_of(git.parent / named[1]) if named else ""
+    back, up = (_text(Path(own) / name).strip() for name in ("gitdir", "commondir")) if own else ("", "")
+    common = links.end_of(Path(own) / up) if up else ""
+    knows = back and common and links.end_of(Path(own) / back) == links.end_of(git)
+    if not knows or Path(own).parent != Path(common) / "worktrees":  # else any folder could say that it belongs to a stranger's
         raise InputError(f"{git}: is neither a folder nor a work tree that its repository knows", HINT)
-    return (own / up).resolve(), own
+    return Path(common), Path(own)
 
 
 def _text(path: Path) -> str:
@@ -114,9 +118,9 @@ class Reader:
         """The full hash of the commit that a revision names; raises InputError when it names none."""
         if revision.startswith("-") or not REVISION.match(revision):
             raise InputError(f"'{revision}' is neither a file nor a git revision", HINT)
-        found = self._run("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
-        commit = found.stdout.decode("ascii", "replace").strip()
-        if found.returncode or not re.fullmatch(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", commit):
+        said, code = self._run("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+        commit = said.decode("ascii", "replace").strip()
+        if code or not re.fullmatch(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", commit):
             raise InputError(f"'{revision}' is neither a file nor a revision of this checkout", f"a shallow clone holds few; {HINT}")
         return commit
 
@@ -163,9 +167,9 @@ class Reader:
         """(blob, path below the scanned place) of every regular file that an audit may look at."""
         place = self.checkout.place
         folder = place.rpartition("/")[0] if self.checkout.is_file else place
-        found = self._run("ls-tree", "-r", "-z", "--full-tree", f"{commit}:{folder}")
-        entries = found.stdout.split(b"\0") if not found.returncode else []
-        if len(entries) > MAX_FILES:
+        said, code = self._run("ls-tree", "-r", "-z", "--full-tree", f"{commit}:{folder}")
+        entries = said.split(b"\0") if not code or len(said) > MAX_LISTING else []
+        if len(entries) > MAX_FILES or len(said) > MAX_LISTING:  # ten trees of ten trees each are ten thousand million files
             raise InputError(f"the revision holds more than {MAX_FILES:,} files", HINT)
         for entry in entries:
             head, _, name = entry.partition(b"\t")
@@ -176,20 +180,15 @@ class Reader:
             if (place.rpartition("/")[2] == path if self.checkout.is_file else _is_read(path)) and _is_safe(path):
                 yield words[2].decode(), path
 
-    def _run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+    def _run(self, *words: str) -> tuple[bytes, int]:
+        """What git says, MAX_LISTING bytes and one more at most, and its exit status."""
         try:
-            return subprocess.run(
-                self._arguments(*words),
-                capture_output=True,
-                env=self._environment(),
-                timeout=SECONDS,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ToolError(f"git {words[0]} took more than {SECONDS:.0f} s", HINT) from error
+            said, code = bounded.run(self._arguments(*words), self.control, self._environment(), SECONDS, MAX_LISTING)
         except OSError as error:
             raise ToolError(f"git cannot be run: {error.strerror or error}", HINT) from error
+        if code is None:
+            raise ToolError(f"git {words[0]} took more than {SECONDS:.0f} s", HINT)
+        return said, code
 
     def _arguments(self, *words: str) -> list[str]:
         settings = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "protocol.allow=never", "safe.directory=*")

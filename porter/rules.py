@@ -6,7 +6,6 @@ import datetime
 import fnmatch
 import hashlib
 import itertools
-import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from porter import model, ready_rules
+from porter import links, model, ready_rules
 from porter.errors import RuleError
 from porter.model import Action, Confidence, Effort, Example, Hours, Replacement, Rule, RuleFix, Severity, Source
 from porter.regular import read_regular
@@ -128,7 +127,7 @@ def load_file(path: Path, area: str = "") -> Rule:
 
 def bytes_of(path: Path) -> bytes:
     """The content of a rule file; a link to a file is one, but nothing waits on a pipe. Raises RuleError for what cannot be read."""
-    data = read_regular(path, MAX_BYTES + 1) or read_regular(Path(os.path.realpath(path)), MAX_BYTES + 1)
+    data = read_regular(path, MAX_BYTES + 1) or read_regular(Path(links.end_of(path)), MAX_BYTES + 1)
     if data is None:
         raise RuleError(f"{path}: is no regular file, or cannot be read", "a rules folder holds <area>/<rule-id>.toml files")
     if len(data) > MAX_BYTES:

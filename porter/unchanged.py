@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from porter import cache_keys, remembered
+from porter import cache_keys, links, remembered
 from porter.cache import Store
 from porter.commit import commit_of
 from porter.config import Config
@@ -190,8 +190,8 @@ def _matters(child: os.DirEntry[str], folder: str) -> bool:
 def _stands(child: os.DirEntry[str]) -> list[Any]:
     """What stands at a name, as far as discovery can tell it from anything else."""
     if child.is_symlink():
-        target = os.path.realpath(child.path)
-        return ["link", target, os.path.isdir(target), os.path.lexists(target), os.path.islink(target)]  # noqa: PTH112, PTH114 - texts
+        target = links.end_of(child.path)
+        return ["link", target, os.path.isdir(target)]  # noqa: PTH112 - a text
     if child.is_dir(follow_symlinks=False):
         marks = [mark for mark in BUILD_MARKS if os.path.lexists(f"{child.path}/{mark}")] if child.name in BUILD_FOLDERS else []
         return ["folder", *marks]

@@ -265,6 +265,57 @@ def test_a_linked_work_tree_is_read_and_one_that_its_repository_does_not_know_is
             revision.checkout_of(thief)
 
 
+def test_a_folder_that_says_it_is_a_work_tree_of_a_strangers_repository_is_not_believed(checkout: Path, tmp_path: Path) -> None:
+    thief = tmp_path / "thief"
+    (thief / "wt").mkdir(parents=True)
+    for name, text in {
+        ".git": "gitdir: wt",
+        "wt/gitdir": "../.git",
+        "wt/commondir": f"{checkout}/.git",
+        "wt/HEAD": "ref: refs/heads/main",
+    }.items():
+        (thief / name).write_text(text + "\n")
+    with pytest.raises(InputError, match="neither a folder"):
+        revision.checkout_of(thief)
+    for number in range(1_200):
+        (thief / f"c{number}").symlink_to(f"c{number + 1}")
+    (thief / "loop").symlink_to("loop")
+    for target in ("c0", "loop/x", ".git", "a/" * 2_400):
+        (thief / ".git").write_text(f"gitdir: {target}\n")
+        with pytest.raises(InputError, match="neither a folder"):
+            revision.checkout_of(thief)
+
+
+def test_a_tree_of_trees_of_trees_is_too_many_files(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(revision, "MAX_LISTING", 100_000)  # bytes of a hundred million files
+    def tree(mode: bytes, kind: str, inner: str) -> str:
+        lines = b"".join(mode + b" d%d.cu\0" % number + bytes.fromhex(inner) for number in range(10))
+        words = ["git", "hash-object", "-t", kind, "-w", "--stdin"]
+        return subprocess.run(words, cwd=checkout, input=lines, capture_output=True, check=True).stdout.decode().strip()
+
+    made = tree(b"100644", "tree", subprocess.run(
+        ["git", "rev-parse", "v1:a.cu"], cwd=checkout, capture_output=True, check=True).stdout.decode().strip())  # fmt: skip
+    for _ in range(8):
+        made = tree(b"40000", "tree", made)
+    commit = subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit-tree", made, "-m", "x"], cwd=checkout, capture_output=True, check=True
+    ).stdout.decode().strip()  # fmt: skip
+    reader = revision.Reader(revision.checkout_of(checkout), shutil.which("git") or "", tmp_path)
+    with pytest.raises(InputError, match="more than 1,000,000 files"):
+        reader.blobs(commit)
+
+
+def test_a_file_called_like_the_branch_is_no_baseline(checkout: Path, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    (checkout / "new.cu").write_text("#include <nvshmem.h>\n")
+    monkeypatch.chdir(checkout)
+    args = ["scan", ".", "--jobs", "0", "--format", "json", "--fail-on-new", "info", "--baseline"]
+    assert porter("scan", ".", "--jobs", "0", "--format", "json", "--output", "main").exit_code == 0
+    assert porter(*args, "./main").exit_code == 0
+    assert porter(*args, "main").exit_code == 1
+    (checkout / "gone").write_bytes((checkout / "main").read_bytes())
+    assert porter(*args, "gone").exit_code == 2
+
+
 def test_scan_against_a_revision(checkout: Path, tmp_path: Path, quick: None) -> None:
     (checkout / "a.cu").write_text("\n\n#include <nvshmem.h>\n")
     (checkout / "sub/b.cu").unlink()

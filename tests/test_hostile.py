@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from porter import cli_scan, ignore, link, workers
+from porter import cli_scan, ignore, link, unchanged, workers
 from porter import discover as walk
 from porter.commit import commit_of
 from porter.config import Config
@@ -182,6 +182,23 @@ def test_a_folder_that_became_a_link_is_not_followed(tree: Path) -> None:
     assert read_below(tree, "sub/secret.cu", 100) is None
     assert read_below(tree, "-rf.cu", 8) == KERNEL[:8]
     assert commit_of(tree) == ""
+
+
+def test_a_chain_of_links_leads_nowhere_and_stops_nothing(tmp_path: Path) -> None:
+    for number in range(1_500):
+        (tmp_path / f"l{number}.cu").symlink_to(f"l{number + 1}.cu")
+    (tmp_path / "a.cu").write_bytes(KERNEL)
+    found = discover(tmp_path, Config())
+    assert [entry.path for entry in found.entries] == ["a.cu"]
+    assert {one.why for one in found.skipped} == {"symbolic link that leads nowhere"} and len(found.skipped) == 1_500
+    assert unchanged._look(tmp_path, ("",)).look[""]["l0.cu"] == ["link", "", False]
+
+
+def test_what_is_no_regular_file_is_not_even_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / ".gitignore")
+    real, opened = os.open, []
+    monkeypatch.setattr(os, "open", lambda path, *more, **named: (opened.append(str(path)), real(path, *more, **named))[1])
+    assert read_below(tmp_path, ".gitignore", 100) is None and opened == [str(tmp_path)]
 
 
 def test_a_folder_swapped_for_a_link_during_the_walk_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
