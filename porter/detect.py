@@ -20,6 +20,7 @@ GLOB_LETTERS = 3  # leading plain characters of a glob by which it is filed
 TEST_PATH = re.compile(r"(?:.*/)?(?:(?:tests?|testing|testdata|test_data)/|(?:test_[^/]*|[^/]*_test)\.(?:py|ya?ml|json)\Z)")
 PIPELINE_PATH = re.compile(r"\.(?:github|gitlab|circleci|buildkite)/")
 TEST_KINDS = frozenset(("yaml", "json", "python"))
+TEMPLATE = re.compile(r"_{6,}")  # what stands for {{ … }} in YAML (yaml_tree.blanked)
 GLOB_START = re.compile(r"[^*?[]{1,3}")
 
 
@@ -191,7 +192,8 @@ def _message(fact: Fact) -> str:
         "command": "runs {0}", "command_flag": "runs {0}", "manifest_key": "asks for {0}", "model_key": "has {0}",
         "compile_flag": "passes {0}", "binary": "ships {0}", "define": "defines {0}", "macro_test": "tests {0}",
     }  # fmt: skip
-    text = words.get(fact.kind, "uses {0}").format(fact.name)
+    name = TEMPLATE.sub("…", fact.name) if fact.kind in ("manifest_key", "image") else fact.name
+    text = words.get(fact.kind, "uses {0}").format(name)
     extra = fact.detail.get("specifier", "") if fact.kind == "requirement" else ""
     text += "; the error is caught, and the program goes on without it" if "forgiven" in fact.detail else ""
     text += "; nothing in this file opens it" if "unopened" in fact.detail else ""

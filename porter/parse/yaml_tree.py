@@ -17,6 +17,8 @@ MAX_NODES = 200_000
 MAX_DEPTH = 60
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEMPLATE = re.compile(r"\{\{(?:[^{}\n]|\{[^{}\n]*\}|\}(?!\}))*\}\}|\{%[^%\n]*%\}|\{#[^#\n]*#\}")
+_LONG_TEMPLATE = re.compile(r"\{\{(?:[^{}]|\{[^{}\n]*\}|\}(?!\})){0,4000}\}\}")
+_NAME_IN_BRACES = re.compile(r"(?<=[:-] )\{[\w.-]{1,60}\}(?=[\w/.:@-])")  # image: {user}/served:latest, which is no YAML as it stands
 _OPEN_TEMPLATE = re.compile(r"\{\{-?\s{0,20}/\*.{0,2000}?\*/\s{0,20}-?\}\}", re.DOTALL)
 
 
@@ -47,10 +49,22 @@ class Node:
 
 def blanked(text: str) -> str:
     """The text with Jinja, Helm and Actions templates replaced at equal length: alone on a line by blanks, else by underscores."""
+    if "{" not in text:
+        return text
+    text = _NAME_IN_BRACES.sub(lambda match: "_" * len(match[0]), text)
     if "{{" not in text and "{%" not in text and "{#" not in text:
         return text
     text = _OPEN_TEMPLATE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    text = _LONG_TEMPLATE.sub(_one_line, text)
     return "\n".join(_blank_line(line) if "{" in line else line for line in text.split("\n"))
+
+
+def _one_line(match: re.Match[str]) -> str:
+    """A template of several lines as one of the first line, and blanks below: {{ include "a" (dict …) }}."""
+    first, *rest = match[0].split("\n")
+    if not rest or len(first) < 4:
+        return match[0] if not rest else re.sub(r"[^\n]", " ", match[0])
+    return "\n".join(("{{" + " " * (len(first) - 4) + "}}", *(" " * len(line) for line in rest)))
 
 
 def _blank_line(line: str) -> str:
