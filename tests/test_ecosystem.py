@@ -188,6 +188,7 @@ def test_what_another_device_or_another_package_brings_is_no_work(tmp_path: Path
     lock = 'version = 1\n[[package]]\nname = "app"\nsource = { virtual = "." }\ndependencies = [{ name = "sglang" }, { name = "plain" }]\n'
     lock += '[[package]]\nname = "sglang"\nversion = "0.5"\ndependencies = [{ name = "nvidia-cutlass-dsl" }]\n'
     lock += '[[package]]\nname = "nvidia-cutlass-dsl"\nversion = "4.5"\n'
+    lock += '[package.optional-dependencies]\ncu13 = [{ name = "cuda-tile" }]\n[[package]]\nname = "cuda-tile"\nversion = "1.3"\n'
     lock += '[[package]]\nname = "plain"\nversion = "1"\ndependencies = [{ name = "cupy-cuda12x" }]\n'
     lock += '[[package]]\nname = "cupy-cuda12x"\nversion = "13"\n'
     lock += '[[package]]\nname = "torch"\nversion = "2.8.0"\n[[package]]\nname = "torch"\nversion = "2.8.0+cu128"\n'
@@ -197,6 +198,7 @@ def test_what_another_device_or_another_package_brings_is_no_work(tmp_path: Path
     assert report.findings[2].message.endswith("depends on torch (==2.8.0+cu128)")
     ported = {f.rule: f.message for f in report.insights if f.category == "already-ported"}
     assert "Comes with sglang" in ported["cutlass-dsl"]
+    assert "Comes with nvidia-cutlass-dsl" in ported["cuda-tile"]
     assert "File of another device (ascend)" in ported["torch"]
 
 

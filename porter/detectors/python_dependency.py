@@ -41,6 +41,8 @@ EXTRAS = (
     ("openmm-cuda-extra", re.compile(r"openmm\Z"), re.compile(r"cuda\d*\Z")),
     ("deepmd-gpu-extra", re.compile(r"deepmd-kit\Z"), re.compile(r"gpu\Z|cu\d+\Z")),
 )
+OTHER_PROJECTS = frozenset(("cutlass", "deep-ep", "deep-gemm", "flash-mla"))  # on PyPI; the real ones come from their repositories
+DEEPSEEK_URL = re.compile(r"github\.com[/:]deepseek-ai/", re.IGNORECASE)
 APEX_URL = re.compile(r"github\.com[/:]nvidia/apex", re.IGNORECASE)
 
 
@@ -96,10 +98,15 @@ def _index_test(kind: str, indexes: list[Fact], wanted: re.Pattern[str]) -> Call
 
 def _tagged(needs: list[Fact]) -> Iterator[Hit]:
     """Pins of a CUDA build by local version or wheel URL, and NVIDIA's own Apex repository."""
+    from_elsewhere = {fact.name for fact in needs if fact.detail.get("url")}
     for fact in needs:
         said = _said(fact)
+        if fact.kind == "requirement" and fact.name in OTHER_PROJECTS - from_elsewhere and "://" not in said:
+            yield Hit("name-collision-wheel", fact.span, _depends(fact), fact.name, live=fact.live, fact_kind=fact.kind)
         if CUDA_TAG.search(said) and fact.name not in SAME_NAME_BUILDS:  # those have a rule that asks for the other index anyway
             yield Hit("cuda-local-version", fact.span, _depends(fact), fact.name, "cuda-local-version", live=fact.live, fact_kind=fact.kind)
+        if fact.name in OTHER_PROJECTS and DEEPSEEK_URL.search(said):
+            yield Hit(fact.name, fact.span, _depends(fact), fact.name, fact.name, live=fact.live, fact_kind=fact.kind)
         if fact.name == "apex" and fact.kind == "requirement" and not said.strip():  # whoever means PyPI's apex pins it
             yield Hit("name-collision-wheel", fact.span, _depends(fact), fact.name, live=fact.live, fact_kind=fact.kind)
         if fact.name == "apex" and APEX_URL.search(said):

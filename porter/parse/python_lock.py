@@ -99,8 +99,11 @@ def _children(package: dict[str, Any]) -> list[str]:
     needs = package.get("dependencies")
     if isinstance(needs, dict):
         return [_normal(str(name)) for name in needs]
+    listed = list(needs) if isinstance(needs, list) else []
+    for table in (package.get("optional-dependencies"), package.get("dev-dependencies")):  # uv: what an extra or a group brings
+        listed += [need for group in table.values() if isinstance(group, list) for need in group] if isinstance(table, dict) else []
     out = []
-    for need in needs if isinstance(needs, list) else []:
+    for need in listed:
         name = need.get("name", "") if isinstance(need, dict) else re.split(r"[\s<>=!~;\[(@]", str(need), maxsplit=1)[0]
         out.append(_normal(str(name)))
     return out
