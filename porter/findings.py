@@ -30,6 +30,8 @@ VENDOR_TESTS = "python_vendor_tests"  # the detector
 SCRIPT_KINDS = frozenset({"shell", "yaml", "docker", "requirements", "conda", "jenkins"})
 DEPENDENCIES = frozenset({"requirement", "conda_package"})  # kinds of fact
 OTHER_HARDWARE = re.compile(r"(?<![a-z0-9])(?:cpu|xpu|tpu|hpu|npu|ppc64le|s390x|riscv64|neuron|openvino|gaudi)(?![a-z0-9])")
+TOOLKIT = "cuda-system-packages"  # the rule
+TOOLKIT_LIBRARIES = frozenset({"cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "nccl", "npp", "nvjpeg"})  # rules
 TESTS = re.compile(r"(\A|/)(tests?|testing|unit_tests|benchmarks?)/")
 
 
@@ -45,6 +47,7 @@ def assemble(
     spill = spill or Spill()
     unused = _unused_libraries(examined, ruleset, off_path) if ported else frozenset()
     own = _own_includes(examined)
+    uncalled = _only_installed(examined) if TOOLKIT in ruleset.rules else frozenset()
     all_findings, all_insights = Filling(Finding, spill), Filling(Finding, spill)
     for one in sorted(examined, key=lambda held: held.path):  # so that what is ordered file by file is ordered
         findings: list[Finding] = []
@@ -52,7 +55,7 @@ def assemble(
         if isinstance(one.snippets, HeldLines):
             one = _with(one, snippets=one.snippets.all())
         for hit in one.hits:
-            rule = ruleset.rules[hit.rule]
+            rule = ruleset.rules[TOOLKIT if hit.rule in uncalled else hit.rule]
             targets = _targets(rule, hit, config)
             if not targets or (hit.fact_kind == "include" and hit.fact_name in own):
                 continue
@@ -67,6 +70,16 @@ def assemble(
         all_findings.extend(_ordered(findings))
         all_insights.extend(_ordered(insights))
     return all_findings.done(), all_insights.done()
+
+
+def _only_installed(examined: Iterable[Examined]) -> frozenset[str]:
+    """Rules of the toolkit's libraries that the system packages name and nothing else does: an image that is set up as NVIDIA's is."""
+    kinds: dict[str, set[str]] = {}
+    for one in examined:
+        for hit in one.hits:
+            if hit.rule in TOOLKIT_LIBRARIES:
+                kinds.setdefault(hit.rule, set()).add(hit.fact_kind)
+    return frozenset(rule for rule, found in kinds.items() if found == {"apt_package"})
 
 
 def _own_includes(examined: Iterable[Examined]) -> frozenset[str]:
