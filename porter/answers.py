@@ -12,7 +12,7 @@ from porter.model import Live
 from porter.origin import is_amd_name
 from porter.parse import Parsed
 from porter.parse.cuda_build import NVIDIAS
-from porter.survey import FunctionDef, Macro
+from porter.survey import FunctionDef, Macro, Survey
 
 if TYPE_CHECKING:
     from porter.link import Index
@@ -45,6 +45,15 @@ def device_functions(functions: Mapping[str, Iterable[tuple[str, FunctionDef]]])
         if name.startswith("__")
         and (files := frozenset(path for path, f in found if f.live is not Live.NO and f.side in ("device", "both") and not f.overloads))
     }
+
+
+def backends(files: Iterable[Survey]) -> dict[str, tuple[str, str]]:
+    """What macros that choose a back end are in a build for AMD, by name, where all files that say it say the same."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for one in files:
+        for name, holds, text in one.chosen:
+            found.setdefault(name, set()).add((holds, text))
+    return {name: next(iter(states)) for name, states in found.items() if len(states) == 1}
 
 
 def shimmed(index: Index, path: str) -> frozenset[str]:

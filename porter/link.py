@@ -18,10 +18,11 @@ from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
 from porter.parse.guards import SourceGuards, guards_of
 from porter.parse.option_guards import set_in_options
 from porter.parse.ptx_asm import is_spelling
+from porter.parse.specifiers import side_of
 from porter.parse.string_guards import put_within
 from porter.parse.type_names import TypeName
 from porter.spill import Spill
-from porter.survey import Constant, FunctionDef, Macro, Survey, side_of, survey
+from porter.survey import Constant, FunctionDef, Macro, Survey, survey
 from porter.survey_launches import Launch
 from porter.survey_sums import Sum
 
@@ -68,6 +69,7 @@ class Index:
         self.dead_cmake_functions = cmake_includes.dead_functions(cmake, self.dead_cmake)
         self.build_defines = BuildDefines(self.files, self.dead_cmake, self.macros.keys())
         self.shims = answers.macros_for_amd(self.macros)
+        self.backends = answers.backends(self.files.values())
         self.own_builtins = answers.device_functions(self.functions)
         self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)
 
@@ -228,6 +230,8 @@ class Index:
             if found:
                 out["amd"][name] = state([(macro.live, macro) for macro in found])
                 out["nvidia"][name] = state([(macro.nvidia, macro) for macro in found])
+            if name in self.backends and out["amd"].get(name, ("",))[0] != "yes":
+                out["amd"][name] = self.backends[name]
         return out
 
     def shimmed(self, path: str) -> frozenset[str]:
@@ -265,6 +269,7 @@ class Index:
         guards = guards_of(parsed.file.data, parsed.file.path, given, imported, sure=sure, some=some)
         parsed.extra["given"] = {**sure, **given}
         parsed.extra["imported"] = imported
+        parsed.extra["backends"] = frozenset(tested & self.backends.keys())
         parsed.guards = guards
         parsed.facts = [msgspec.structs.replace(fact, live=guards.at(fact.span.line)) for fact in parsed.facts]
         for inner in parsed.embedded:

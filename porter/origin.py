@@ -74,6 +74,9 @@ KNOWN_LIBRARIES = frozenset(
 AMD_FOLDERS = frozenset(["hip", "rocm", "amd", "amdgpu", "hipified"])
 SOURCE_FOLDERS = frozenset(["src", "python", "python-package", "python_package", "lib", "source"])
 AMD_WORD = re.compile(r"(?:^|[^a-z0-9])(?:hip|rocm|amd|amdgpu|rocmlir|aiter)(?:[^a-z0-9]|$)|(?:^|[^a-z])rocm[0-9]")
+CAMEL_AMD = re.compile(r"(?<![A-Za-z])(?:Hip|HIP|ROCm|Rocm)(?=[A-Z])|(?<=[a-z])(?:HIP|Hip|ROCm|ROCM)(?=[A-Z_.-])")
+CAMEL_CUDA = re.compile(r"(?<![A-Za-z])(?:Cuda|CUDA)(?=[A-Z])|(?<=[a-z])(?:CUDA|Cuda)(?=[A-Z_.-])")
+CAMEL = re.compile(f"{CAMEL_AMD.pattern}|{CAMEL_CUDA.pattern}")
 BUILD_NAME = re.compile(r"(^|/)((gnu)?makefile|dockerfile|containerfile)[^/]*$")  # makefile.hip is no kernel
 CUDA_WORD = re.compile(r"(?<![a-z0-9])(cuda|nvidia|cu)(?![a-z])[0-9]*")
 GENERATED_HEAD = re.compile(
@@ -160,33 +163,41 @@ def siblings(paths: list[str]) -> dict[str, str]:
     """For every file whose AMD version stands beside it: that version's path.
 
     A pair differs in one word: requirements/cuda.txt and requirements/rocm.txt, conv_cuda.cu and conv_hip.cu, k.cu and k.hip;
-    Dockerfile and Dockerfile.rocm; the AMD version may also lie in a hip or rocm folder beside the cuda folder. A file
-    that names no vendor is no half of a pair with one in a rocm folder below it: an AMD build may well use both.
+    Dockerfile and Dockerfile.rocm; SetupCUDA.cmake and SetupHIP.cmake; the AMD version may also lie in a hip or rocm folder
+    beside the cuda folder, cuda/CudaContext.cpp and hip/HipContext.cpp. A file that names no vendor is no half of a pair with
+    one in a rocm folder below it: an AMD build may well use both.
     """
     amd: dict[str, str] = {}
     for path in paths:
-        if is_amd_name(path) or any(part in AMD_FOLDERS for part in path.lower().split("/")[:-1]):
+        if (
+            is_amd_name(path)
+            or CAMEL_AMD.search(path.rpartition("/")[2])
+            or any(part in AMD_FOLDERS for part in path.lower().split("/")[:-1])
+        ):
             amd.setdefault(_neutral(path), path)
     found: dict[str, str] = {}
     for path in paths:
         other = amd.get(_neutral(path))
-        if other and other != path and not is_amd_name(path) and _is_pair(path, other):
+        amds = is_amd_name(path) or CAMEL_AMD.search(path.rpartition("/")[2]) is not None
+        if other and other != path and not amds and _is_pair(path, other):
             found[path] = other
     return found
 
 
 def _is_pair(path: str, other: str) -> bool:
     same_folder = path.rpartition("/")[0] == other.rpartition("/")[0]
+    if CAMEL_AMD.search(other.rpartition("/")[2]) and not any(part in AMD_FOLDERS for part in other.lower().split("/")[:-1]):
+        return same_folder and CAMEL_CUDA.search(path.rpartition("/")[2]) is not None
     return same_folder or bool(CUDA_WORD.search(path.lower())) or other.endswith(".hip")
 
 
 def _neutral(path: str) -> str:
     """A path with its vendor words taken out, so that both versions of a file give the same text; kinds stay apart."""
-    lower = path.lower()
+    lower = CAMEL.sub("", path).lower()
     is_build = bool(BUILD_NAME.search(lower))
     is_kernel = not is_build and lower.endswith((".cu", ".cuh", ".hip", ".hip.cpp", ".cu.hip", ".hip.h", ".hip.hpp", ".prehip"))
     lower = re.sub(r"(\.(hip|cuh?|prehip))+(\.(cpp|h|hpp))?$", "", lower) if is_kernel else lower
-    lower = re.sub(r"(?<![a-z0-9])(cuda|nvidia|nv|hip|rocm|amd|amdgpu)(?![a-z])(?:[0-9.]+(?=[-_./]|$))?", "", lower)
+    lower = re.sub(r"(?<![a-z0-9])(cuda|nvidia|nv|nvcc|hip|hipcc|rocm|amd|amdgpu)(?![a-z])(?:[0-9.]+(?=[-_./]|$))?", "", lower)
     return ("kernel:" if is_kernel else "") + re.sub(r"[-_./]+", "/", lower).strip("/")
 
 

@@ -13,9 +13,12 @@ from porter import kernel_features, survey_widths
 from porter.many import Many
 from porter.model import Fact, Live
 from porter.parse import Parsed, specifiers
+from porter.parse.backend_macros import chosen
 from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
 from porter.parse.cuda_fields import BODY, DECLARATOR, DEFAULT_TYPE, DEFAULT_VALUE, NAME, PARAMETERS, VALUE
+from porter.parse.cuda_lex import directives, mask
 from porter.parse.guards import SourceGuards
+from porter.parse.specifiers import side_of
 from porter.parse.type_names import TypeName, type_names
 from porter.parse.warp_wrappers import halves_32, overloads, wrapped
 from porter.survey_launches import Launch, launched
@@ -110,6 +113,7 @@ class Survey(msgspec.Struct, frozen=True):
     votes: tuple[str, ...] = ()  # votes that the file calls, and what it asks for its lane
     sums: Many[Sum] = ()  # floating-point additions of kernels into what they are given
     skipped_includes: tuple[str, ...] = ()  # of includes, those that the AMD build does not read
+    chosen: tuple[tuple[str, str, str], ...] = ()  # macros that choose a back end: name, yes or no in a build for AMD, text
 
 
 def survey(parsed: Parsed) -> Survey:
@@ -136,6 +140,7 @@ def survey(parsed: Parsed) -> Survey:
         votes=survey_widths.votes(parsed.facts),
         sums=tuple(sums(parsed.facts, functions))[:MAX_ENTRIES],
         skipped_includes=_skipped_includes(parsed),
+        chosen=chosen(directives(mask(parsed.file.data))),
     )
 
 
@@ -265,19 +270,6 @@ def _function_declarator(node: Any) -> Any:
 
 
 _MARK = re.compile(rb"\b[A-Z_][A-Z0-9_]+\b")
-_SIDE = re.compile(
-    rb"(?P<kernel>__global__)|(?P<both>HOST_?DEVICE|DEVICE_?HOST|_HD\b)|(?P<device>__device__|DEVICE|DINLINE|_D_INLINE)|(?P<host>__host__)"
-)
-
-
-def side_of(header: bytes) -> str:
-    """Kernel, device, both or host, by the words before a function's body."""
-    kinds = {match.lastgroup for match in _SIDE.finditer(header)}
-    if "kernel" in kinds:
-        return "kernel"
-    if "both" in kinds or {"device", "host"} <= kinds:
-        return "both"
-    return "device" if "device" in kinds else "host"
 
 
 @functools.lru_cache(maxsize=20_000)

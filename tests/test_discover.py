@@ -129,6 +129,14 @@ def test_amd_side_and_its_pairs(tmp_path: Path) -> None:
             "Dockerfile.rocm": "",
             "ship/graphics.cu": "",
             "include/cuda_rocm_interop.h": "",
+            "src/cuda/CudaContext.cpp": "",
+            "src/hip/HipContext.cpp": "",
+            "cmake/SetupCUDA.cmake": "",
+            "cmake/SetupHIP.cmake": "",
+            "comps/nvcc.mak": "",
+            "comps/hip.mak": "",
+            "near/Context.cpp": "",
+            "near/HipContext.cpp": "",
         },
     )
     found = discover(tmp_path, Config())
@@ -138,9 +146,13 @@ def test_amd_side_and_its_pairs(tmp_path: Path) -> None:
         "csrc/k.cu": "csrc/k.hip",
         "platforms/cuda.py": "platforms/rocm.py",
         "Dockerfile": "Dockerfile.rocm",
+        "src/cuda/CudaContext.cpp": "src/hip/HipContext.cpp",
+        "cmake/SetupCUDA.cmake": "cmake/SetupHIP.cmake",
+        "comps/nvcc.mak": "comps/hip.mak",
     }
     amd = {path for path, whose in origins(found).items() if whose is Origin.AMD}
-    assert amd == {"requirements/rocm.txt", "csrc/k.hip", "csrc/rocm/ops.h", "platforms/rocm.py", "Dockerfile.rocm"}
+    named = {"requirements/rocm.txt", "csrc/k.hip", "csrc/rocm/ops.h", "platforms/rocm.py", "Dockerfile.rocm"}
+    assert amd == named | {"src/hip/HipContext.cpp", "comps/hip.mak"}
 
 
 def test_importing_ones_own_package_is_no_dependency() -> None:

@@ -186,6 +186,25 @@ def test_kernels_that_are_handed_to_a_function_of_the_project_are_launched() -> 
     assert {kernel.name: kernel.launches for kernel in index.kernels} == {"attend": 2, "scale": 1, "idle": 0}
 
 
+TESTS = ("defined(AMX_USE_CUDA)", "FFT_BACKEND == 1", "FFT_BACKEND == 2", "defined(OWN_CUDA)", "defined(MY_CUDA)")
+CHAINS = {
+    "fft.h": "#if defined(AMX_USE_CUDA)\n#include <cufft.h>\n#elif defined(AMX_USE_HIP)\n#include <rocfft/rocfft.h>\n#endif\n",
+    "plan.h": "#if(FFT_BACKEND==1)\n#include <nvrtc.h>\n#elif(FFT_BACKEND==2)\n#include <hip/hiprtc.h>\n#endif\n",
+    "both.h": "#if defined(OWN_CUDA) || defined(OWN_HIP)\nint g;\n#elif defined(OWN_SYCL)\nint s;\n#endif\n",
+    "said.h": "#ifdef MY_CUDA\nint c;\n#elif defined(MY_CUDA_AND_HIP)\nint h;\n#endif\n",
+    "k.cu": "".join(f"#if {test}\nint a{at};\n#endif\n" for at, test in enumerate(TESTS)),
+}
+
+
+def test_chains_of_back_ends_say_what_a_build_for_amd_defines() -> None:
+    listed = {path: parsed(path, text) for path, text in CHAINS.items()}
+    index = link.link([link.survey(one) for one in listed.values()])
+    assert index.backends == {"AMX_USE_CUDA": ("no", ""), "FFT_BACKEND": ("yes", "2")}
+    kernel = listed["k.cu"]
+    index.enrich(kernel)
+    assert [kernel.live(line) for line in (2, 5, 8, 11, 14)] == [Live.NO, Live.NO, Live.YES, Live.UNKNOWN, Live.UNKNOWN]
+
+
 def test_constants_that_name_each_other_twice_are_worked_out_once() -> None:
     lines = ["constexpr int v0 = 1;"] + [f"constexpr int v{i} = (v{i - 1} + v{i - 1}) % 1000 + v{i - 1};" for i in range(1, 15)]
     index = index_of({"chain.cuh": "\n".join(lines) + "\nconstexpr int loop = loop + 1;\n"})

@@ -106,6 +106,7 @@ def groups(parsed: Parsed) -> list[Group]:
         if (
             _asks_nvidia(group.names)
             and not _asks_amd(group.names, around)
+            and parsed.extra.get("backends", frozenset()).isdisjoint(group.names)
             and parsed.live(group.line) is not Live.NO
             and group.amd is not group.cuda
         ):

@@ -18,3 +18,18 @@ def before(data: bytes, start: int) -> bytes:
     lines = [line.partition(b"//")[0] for line in piece.split(b"\n") if line.lstrip()[:1] != b"#"]
     found = _WORDS.search(b"\n".join(lines)) if lines else None
     return found.group() if found is not None else b""
+
+
+_SIDE = re.compile(
+    rb"(?P<kernel>__global__)|(?P<both>HOST_?DEVICE|DEVICE_?HOST|_HD\b)|(?P<device>__device__|DEVICE|DINLINE|_D_INLINE)|(?P<host>__host__)"
+)
+
+
+def side_of(header: bytes) -> str:
+    """Kernel, device, both or host, by the words before a function's body."""
+    kinds = {match.lastgroup for match in _SIDE.finditer(header)}
+    if "kernel" in kinds:
+        return "kernel"
+    if "both" in kinds or {"device", "host"} <= kinds:
+        return "both"
+    return "device" if "device" in kinds else "host"
