@@ -80,16 +80,18 @@ def deliver(report: Any, wanted: list[tuple[str, str]], delivery: Delivery, look
 
 
 def _to_stdout(name: str, report: Any, delivery: Delivery, look: Any) -> None:
-    from porter.render import render
+    from porter.render import pieces
 
     if sys.stdout is None:
         raise OutputError("standard output is closed", "name a file with --output")
-    text = _terminal(report, [], delivery) if name == "terminal" else render(report, name, look)
-    if isinstance(text, bytes):
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text)
-    else:
-        click.echo(text, nl=not text.endswith("\n"), color=_colour() if name == "terminal" else False)
+    if name == "terminal":
+        click.echo(_terminal(report, [], delivery), nl=False, color=_colour())
+        return
+    end = b""
+    for part in pieces(report, name, look):
+        click.echo(part, nl=False)
+        end = part[-1:] or end
+    click.echo(b"" if end == b"\n" or name == "xlsx" else b"\n", nl=False)
 
 
 def _colour() -> bool:

@@ -109,6 +109,12 @@ class HeldBytes:
         """How many."""
         return self._count
 
+    def __eq__(self, other: object) -> bool:
+        """As the bytes would."""
+        return isinstance(other, bytes | HeldBytes) and bytes(self) == bytes(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Another process gets the bytes."""
         return bytes, (bytes(self),)

@@ -11,8 +11,11 @@ from porter.config import Config
 from porter.discover import Discovery
 from porter.examine import Examined, Surveyed
 from porter.hipify import perl
+from porter.many import Many
 from porter.model import FileRecord, Finding, HipifySummary, Kernel, Origin, OriginCount, Problem, Rule, Skipped
+from porter.pages import Filling
 from porter.rules import RuleSet
+from porter.spill import Spill
 
 
 def is_own(one: Examined, config: Config) -> bool:
@@ -38,9 +41,12 @@ def used_rules(ruleset: RuleSet, *lists: Iterable[Finding]) -> dict[str, Rule]:
     return {rule: ruleset.rules[rule] for rule in sorted({f.rule for found in lists for f in found})}
 
 
-def kernels(own: list[Examined]) -> tuple[Kernel, ...]:
-    """Every __global__ function of own code, by path and line."""
-    return tuple(sorted((k for one in own for k in one.kernels), key=lambda k: (k.path, k.line, k.name)))
+def kernels(own: list[Examined], spill: Spill) -> Many[Kernel]:
+    """Every __global__ function of own code, by path and line; very many go to ``spill``."""
+    all_kernels = Filling(Kernel, spill)
+    for one in sorted(own, key=lambda held: held.path):
+        all_kernels.extend(sorted(one.kernels, key=lambda kernel: (kernel.line, kernel.name)))
+    return all_kernels.done()
 
 
 def hipify_summary(config: Config, own: list[Examined]) -> HipifySummary:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar, overload
 
 from porter.held import Held
@@ -23,6 +24,13 @@ class Pages(Sequence[T]):
         self._pages, self.spill = pages, spill
         self._count = sum(map(len, pages))
         self._last: tuple[int, Sequence[T]] = (-1, ())
+        self._groups: dict[str, dict[str, Many[T]]] = {}
+
+    def grouped(self, attribute: str, kind: type[T]) -> dict[str, Many[T]]:
+        """The values by one of their texts, in order; made once."""
+        if attribute not in self._groups:
+            self._groups[attribute] = split(self, operator.attrgetter(attribute), kind)
+        return self._groups[attribute]
 
     def __iter__(self) -> Iterator[T]:
         """Over all values; one page is in memory."""
@@ -60,16 +68,16 @@ class Pages(Sequence[T]):
 class Filling(Generic[T]):
     """A list on its way: values are added, and ``done`` gives a tuple of few, Pages of many."""
 
-    def __init__(self, kind: type[T], spill: Spill) -> None:
-        """``kind`` is the Struct type of the values."""
-        self._kind, self._spill = kind, spill
+    def __init__(self, kind: type[T], spill: Spill, plain: int | None = None) -> None:
+        """``kind`` is the Struct type of the values, ``plain`` how many are kept as they are (default PLAIN)."""
+        self._kind, self._spill, self._plain = kind, spill, PLAIN if plain is None else plain
         self._pages: list[Sequence[T]] = []
         self._open: list[T] = []
 
     def add(self, value: T) -> None:
         """Take one more."""
         self._open.append(value)
-        if len(self._open) >= (PAGE if self._pages else max(PLAIN, PAGE)):
+        if len(self._open) >= (PAGE if self._pages else max(self._plain, PAGE)):
             self._aside(self._open[: len(self._open) // PAGE * PAGE])
 
     def extend(self, values: Iterable[T]) -> None:
@@ -91,6 +99,18 @@ class Filling(Generic[T]):
         if not self._pages:
             return tuple(self._open)
         return Pages([*self._pages, tuple(self._open)] if self._open else self._pages, self._spill)
+
+
+def split(values: Iterable[T], key: Callable[[T], str], kind: type[T]) -> dict[str, Many[T]]:
+    """Values by what ``key`` says of them, in order; the parts of Pages are put aside too."""
+    spill, plain = spill_of(values), PAGE if isinstance(values, Pages) else None
+    parts: dict[str, Filling[T]] = {}
+    for value in values:
+        name = key(value)
+        if name not in parts:
+            parts[name] = Filling(kind, spill, plain)
+        parts[name].add(value)
+    return {name: part.done() for name, part in parts.items()}
 
 
 def spill_of(values: Iterable[object]) -> Spill:

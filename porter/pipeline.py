@@ -65,7 +65,7 @@ def _made(root: Path, passes: Passes, found: Discovery, commit: str, command: st
     report = Report(
         tool_version=__version__, rules_version=ruleset.version, root=base.name, commit=commit, targets=config.targets,
         rocm=config.rocm, files=inventory.records(own), findings=findings.with_hours(work, shares), insights=insights, estimate=cost,
-        hipify=inventory.hipify_summary(config, own), kernels=inventory.kernels(own),
+        hipify=inventory.hipify_summary(config, own), kernels=inventory.kernels(own, spill),
         problems=inventory.problems(found, surveys, examined, (*config.notes, *notes, *([changes.note(scope)] if scope else []))),
         skipped=inventory.skipped(found, examined, config), origins=inventory.origins(examined), cuda_files=len(cuda),
         cuda_lines=sum(one.lines for one in cuda), rules=inventory.used_rules(ruleset, everything, insights), command=command,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from porter.config import Config
 from porter.estimate import grade, groups, hand_lines, project, simulate, team
@@ -11,6 +12,7 @@ from porter.estimate.parameters import project as numbers
 from porter.estimate.words import duration
 from porter.examine import Examined
 from porter.model import EffortLine, Estimate, Finding, Hours, Phase
+from porter.pages import Filling, spill_of
 from porter.rules import RuleSet
 
 __all__ = ["duration", "estimate", "parts"]
@@ -28,14 +30,16 @@ def estimate(
     sizes = {one.path: one.lines for one in own if one.kind in CODE_KINDS}
     share = project.size(own)
     fixing = groups.fixing(findings, sizes, ruleset, share, {} if ported else project.shared(own, share))
-    lines = list(fixing.lines)
-    lines += [] if ported else project.lines(findings, own, share, sum((line.hours for line in lines), Hours()), fixing.paid)
-    lines = [team.applied(line, config.effort) for line in lines]
+    whole = sum((line.hours for line in fixing.lines), Hours())
+    filling = Filling(EffortLine, spill_of(findings))
+    for line in chain(fixing.lines, () if ported else project.lines(findings, own, share, whole, fixing.paid)):
+        filling.add(team.applied(line, config.effort))
+    lines = filling.done()
     hours = simulate.quantiles(parts(lines, fixing.files, team.factor(config.effort)), config.seed)
     source, build = hand_lines.hand_lines(findings, own, ported)
     letter, reasons = grade.grade(own, findings, ruleset, hours)
     made = Estimate(
-        hours, source, tuple(lines), sum((line.hours for line in lines), Hours()), config.seed, letter, reasons, _phases(lines),
+        hours, source, lines, sum((line.hours for line in lines), Hours()), config.seed, letter, reasons, _phases(lines),
         team.assumptions(config.effort), team.cost(hours, config.effort), build,
     )  # fmt: skip
     return made, _shares(lines)
@@ -66,8 +70,10 @@ def _shares(lines: Iterable[EffortLine]) -> dict[groups.Key, Hours]:
 
 def _phases(lines: Sequence[EffortLine]) -> tuple[Phase, ...]:
     """The work in the order it is done; the phases' hours sum to the total."""
-    made = []
-    for phase in numbers().phases if lines else ():
-        members = [line for line in lines if line.phase == phase.id]
-        made.append(Phase(phase.id, phase.name, phase.what, sum((line.hours for line in members), Hours()), len(members)))
-    return tuple(made)
+    sums: dict[str, Hours] = defaultdict(Hours)
+    count: Counter[str] = Counter()
+    for line in lines:
+        sums[line.phase] += line.hours
+        count[line.phase] += 1
+    wanted = numbers().phases if lines else ()
+    return tuple(Phase(phase.id, phase.name, phase.what, sums[phase.id], count[phase.id]) for phase in wanted)

@@ -10,7 +10,9 @@ import msgspec
 
 from porter.estimate.parameters import Project, project
 from porter.estimate.words import SAME_DECISION, duration, percent
+from porter.many import Many
 from porter.model import Action, Effort, EffortLine, Finding, Hours, Rule
+from porter.pages import Filling, spill_of
 from porter.rules import RuleSet
 
 Key = tuple[str, str]  # rule id, group
@@ -20,7 +22,7 @@ LIBRARY = "cuda-only-library"
 class Fixing(msgspec.Struct, frozen=True):
     """What the findings cost: a line a group; the work in each file, all groups together and capped; what project lines pay of theirs."""
 
-    lines: tuple[EffortLine, ...]
+    lines: Many[EffortLine]
     files: dict[str, Hours]
     paid: dict[str, float]
 
@@ -50,12 +52,11 @@ def fixing(
     grouped = _by_group(findings)
     groups = {key: _group(ruleset.rules[key[0]], key[1], grouped[key], share, sizes) for key in sorted(grouped)}
     paid = _share_first_fixes(groups.values(), numbers, beside or {})
-    parts = _file_parts(groups)
-    capped = _capped(parts, sizes, numbers.rewrite)
-    lines = tuple(_line(group, parts, capped, key, numbers) for key, group in groups.items())
-    return Fixing(
-        lines, {path: capped[path][0] if path in capped else sum(of_groups.values(), Hours()) for path, of_groups in parts.items()}, paid
-    )
+    totals = _file_totals(groups.values())
+    capped = _capped(totals, sizes, numbers.rewrite)
+    lines = Filling(EffortLine, spill_of(findings))
+    lines.extend(_line(group, capped, numbers) for group in groups.values())
+    return Fixing(lines.done(), {path: capped[path][0] if path in capped else total for path, total in totals.items()}, paid)
 
 
 def _by_group(findings: Iterable[Finding]) -> dict[Key, dict[str, int]]:
@@ -117,37 +118,39 @@ def _rank(once: Hours) -> tuple[float, float, float]:
     return (-once.likely, -once.worst, -once.best)
 
 
-def _file_parts(groups: dict[Key, _Group]) -> dict[str, dict[Key, Hours]]:
-    """What each group costs in each file: opening it, and its hits on the learning curve."""
-    parts: dict[str, dict[Key, Hours]] = defaultdict(dict)
-    for key, group in groups.items():
-        effort = group.rule.effort
+def _part(group: _Group, count: int) -> Hours:
+    """What a group costs in a file that has so many of its findings: opening it, and its hits on the learning curve."""
+    effort = group.rule.effort
+    return Hours() if group.within else effort.file + effort.each.times(hits(count, effort.learning))
+
+
+def _file_totals(groups: Iterable[_Group]) -> dict[str, Hours]:
+    """What all groups cost in each file."""
+    totals: dict[str, Hours] = {}
+    for group in groups:
         for path, count in group.a_file.items():
-            parts[path][key] = Hours() if group.within else effort.file + effort.each.times(hits(count, effort.learning))
-    return parts
+            totals[path] = totals.get(path, Hours()) + _part(group, count)
+    return totals
 
 
 def _least(a: Hours, b: Hours) -> Hours:
     return Hours(min(a.best, b.best), min(a.likely, b.likely), min(a.worst, b.worst))
 
 
-def _capped(parts: dict[str, dict[Key, Hours]], sizes: dict[str, int], rewrite: Hours) -> dict[str, tuple[Hours, float]]:
+def _capped(totals: dict[str, Hours], sizes: dict[str, int], rewrite: Hours) -> dict[str, tuple[Hours, float]]:
     """The files whose sum is more than writing them again, with what is charged instead, and the worst hours of that sum."""
     out = {}
-    for path, of_groups in parts.items():
-        total = sum(of_groups.values(), Hours())
+    for path, total in totals.items():
         less = _least(total, rewrite.times(sizes[path])) if sizes.get(path) else total
         if less != total:
             out[path] = less, total.worst
     return out
 
 
-def _line(
-    group: _Group, parts: dict[str, dict[Key, Hours]], capped: dict[str, tuple[Hours, float]], key: Key, numbers: Project
-) -> EffortLine:
+def _line(group: _Group, capped: dict[str, tuple[Hours, float]], numbers: Project) -> EffortLine:
     hours, was_capped = group.once.times(group.whole), False
-    for path in group.a_file:
-        part = parts[path][key]
+    for path, count in group.a_file.items():
+        part = _part(group, count)
         if path in capped and part.worst:
             less, whole = capped[path]
             part, was_capped = less.times(part.worst / whole), True

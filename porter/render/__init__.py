@@ -40,7 +40,7 @@ def pieces(report: Report, form: str, look: Look | None = None) -> Iterator[byte
     """The same as bytes, in pieces where the format can be written so."""
     module = importlib.import_module(f"porter.render.{form}")
     if hasattr(module, "pieces"):
-        yield from module.pieces(report)
+        yield from module.pieces(report, look) if look is not None and form in DRESSED else module.pieces(report)
     else:
         out = render(report, form, look)
         yield out.encode("utf-8", "replace") if isinstance(out, str) else out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
@@ -21,10 +22,23 @@ from porter.render.words import ACTIONS, CATEGORY_NAMES, ORIGIN_WORDS
 
 def render(report: Report, look: Look = Look()) -> str:  # noqa: B008 - frozen
     """The report as the text of an HTML file, dressed as ``look`` says."""
+    return "".join(_parts(report, look))
+
+
+def pieces(report: Report, look: Look = Look()) -> Iterator[bytes]:  # noqa: B008 - frozen
+    """The same text in pieces, since the findings of a very large repository need not be in memory as a whole."""
+    return (part.encode("utf-8", "replace") for part in _parts(report, look))
+
+
+def _parts(report: Report, look: Look) -> Iterator[str]:
     style, script = asset("report.css"), asset("report.js")
     fixed = {"style": style, "script": script, "style_hash": digest(style), "script_hash": digest(script)}
-    page: str = environment(look.lang).get_template("report.html").render(fixed | html_view.view(report, look))
-    return page
+    view = html_view.view(report, look)
+    page = environment(look.lang).get_template("report.html").render(fixed | view)
+    head, _, tail = page.rpartition(html_view.ISLAND)
+    yield head
+    yield from view["island_pieces"]
+    yield tail
 
 
 @functools.cache

@@ -28,6 +28,7 @@ FOLDER_LIMIT = 500
 READ_IN_FULL = 0.999
 SAME_THING = ("works-with-rocm-build", "works-as-is", "drop-in-replacement")  # nobody has to leave that out
 NO_BREAK = "\u00a0"
+ISLAND = Markup("\x00island\x00")  # where the pieces of the island go: no text of a page has such a character
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -167,12 +168,13 @@ def _ladder(report: Report) -> list[Rung]:
 
 def _findings(report: Report, groups: Sequence[RuleGroup], words: Tongue) -> dict[str, Any]:
     """The rules' sections, what the filters offer, and the island."""
-    anchors = island.anchors(island.flat(groups))
+    anchors = island.Anchors(groups)
     present = {finding.category for finding in report.findings}
     context = {record.path: packed.lines_of(record.context) for record in report.files} if len(report.findings) <= CONTEXT_TOTAL else {}
     return {
         "sections": _sections(groups, anchors, context),
-        "island": island.island(groups, anchors, context, words),
+        "island": ISLAND,
+        "island_pieces": island.pieces(groups, anchors, context, words),
         "used": [name for name in CATEGORIES if name in present],
         "folders": sorted({summary.directory_of(finding.path) for finding in report.findings})[:FOLDER_LIMIT],
         "linked": {group.rule.id for group in groups},
@@ -182,7 +184,7 @@ def _findings(report: Report, groups: Sequence[RuleGroup], words: Tongue) -> dic
 
 def _lists(report: Report, words: Tongue) -> dict[str, Any]:
     """Good news, the lists at the end, and the runbook."""
-    kernels = summary.kernels(report)
+    kernels = summary.dearest_kernels(report, KERNEL_LIMIT)
     engine = words.text("porter's built-in engine") if report.hipify.engine == "builtin" else one_line(report.hipify.engine)
     kinds: dict[str, list[FileRecord]] = defaultdict(list)
     for record in report.files:
@@ -192,6 +194,7 @@ def _lists(report: Report, words: Tongue) -> dict[str, Any]:
         "ported": summary.insights_of(report, "already-ported"),
         "dependencies": summary.dependencies(report),
         "kernels": kernels,
+        "kernel_count": len(report.kernels),
         "kernel_limit": KERNEL_LIMIT,
         "kernel_lines": sum(kernel.lines for kernel, _ in kernels),
         "kernel_hours": summary.total(hours for _, hours in kernels),
@@ -218,7 +221,7 @@ def _runbook(report: Report) -> list[tuple[str, list[RunbookStep]]]:
     return list(out.items())
 
 
-def _sections(groups: Sequence[RuleGroup], anchors: dict[int, str], context: dict[str, dict[int, str]]) -> list[Section]:
+def _sections(groups: Sequence[RuleGroup], anchors: island.Anchors, context: dict[str, dict[int, str]]) -> list[Section]:
     """The rules' sections with as many places in the page as the budget allows; the island has them all."""
     left = SHOWN_TOTAL
     at = 0
@@ -233,14 +236,14 @@ def _sections(groups: Sequence[RuleGroup], anchors: dict[int, str], context: dic
     return out
 
 
-def _places(group: RuleGroup, room: int, anchors: dict[int, str], at: int, context: dict[str, dict[int, str]]) -> tuple[Place, ...]:
+def _places(group: RuleGroup, room: int, anchors: island.Anchors, at: int, context: dict[str, dict[int, str]]) -> tuple[Place, ...]:
     """The first places of a group; a remark that only repeats the one above is left out."""
     out = []
     said = ""
     for i, finding in enumerate(group.findings[:room]):
         remark = summary.remark(group.rule, finding)
         shown = code.finding_code(finding, context.get(finding.path)) if finding.snippet.strip() else Markup("")
-        out.append(Place(finding, anchors[at + i], shown, "" if remark == said else remark))
+        out.append(Place(finding, anchors.of(finding, at + i), shown, "" if remark == said else remark))
         said = remark
     return tuple(out)
 

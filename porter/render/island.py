@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from markupsafe import Markup
 
 from porter.model import Confidence, Finding, Rule, Severity
+from porter.pages import Pages, spill_of
 from porter.render.code import PATTERNS, excerpt
 from porter.render.neutral import encodable, one_line, shorten
 from porter.render.summary import RuleGroup, directory_of, remark
 from porter.render.tongue import ENGLISH, Tongue
 from porter.render.words import SCRIPT_PLURALS, SCRIPT_WORDS
+from porter.spill import Place
 
 LONG_REPORT = 20_000
+ROWS = 20_000  # that are in memory together
+_NOT_IN_NAMES = re.compile(r"[^0-9A-Za-z_-]")
 SHORT_CODE = 120
 CODE = 10  # where the code stands in a row
 # Characters of code: past the first the lines of context go, past the second all but the first line of each place.
@@ -35,35 +39,55 @@ class _Table:
         return list(self.index)
 
 
-def anchors(findings: Sequence[Finding]) -> dict[int, str]:
-    """The id attribute of each finding, by its place in the sequence: f- and the fingerprint, numbered where it comes twice."""
-    seen: dict[str, int] = {}
-    out: dict[int, str] = {}
-    for i, finding in enumerate(findings):
-        name = "f-" + (re.sub(r"[^0-9A-Za-z_-]", "-", finding.fingerprint) or str(i))
-        seen[name] = seen.get(name, 0) + 1
-        out[i] = name if seen[name] == 1 else f"{name}-{seen[name]}"
-    return out
+class Anchors:
+    """The id attributes of the findings of some groups: f- and the fingerprint, numbered where it comes twice."""
+
+    def __init__(self, groups: Iterable[RuleGroup]) -> None:
+        """Look for those that come twice; not where findings are put aside, since those of one scan never do."""
+        seen: dict[str, int] = {}
+        self._again: dict[int, str] = {}
+        at = 0
+        for group in groups:
+            for finding in group.findings if not isinstance(group.findings, Pages) else ():
+                name = _anchor(finding, at)
+                seen[name] = seen.get(name, 0) + 1
+                if seen[name] > 1:
+                    self._again[at] = f"{name}-{seen[name]}"
+                at += 1
+            at += len(group.findings) if isinstance(group.findings, Pages) else 0
+
+    def of(self, finding: Finding, at: int) -> str:
+        """The name of the finding at a place in the order of the groups."""
+        return self._again.get(at) or _anchor(finding, at)
 
 
-def island(
-    groups: Sequence[RuleGroup], names: dict[int, str], context: dict[str, dict[int, str]] | None = None, words: Tongue = ENGLISH
-) -> Markup:
-    """The JSON text, safe inside a script element: no < or > or & in it; ``names`` are the anchors in the order of the groups.
+def _anchor(finding: Finding, at: int) -> str:
+    return "f-" + (_NOT_IN_NAMES.sub("-", finding.fingerprint) or str(at))
+
+
+def pieces(
+    groups: Sequence[RuleGroup], names: Anchors, context: dict[str, dict[int, str]] | None = None, words: Tongue = ENGLISH
+) -> Iterator[Markup]:
+    """The JSON text in pieces, safe inside a script element: no < or > or & in it; ``names`` are the anchors of the groups.
 
     ``context`` holds the lines near findings by path and line.
     """
     paths, messages, targets, folders = _Table(), _Table(), _Table(), _Table()
-    rows = []
+    spill = spill_of(next((group.findings for group in groups if isinstance(group.findings, Pages)), ()))
+    rows: list[list[object]] = []
+    aside: list[Place] = []  # texts of rows that are made before what stands above them
     long = sum(len(group.findings) for group in groups) > LONG_REPORT
     at = spent = 0
     for number, group in enumerate(groups):
         for finding in group.findings:
             lines = (context or {}).get(finding.path) if spent < CONTEXT_BUDGET else None
             long = long or spent >= CODE_BUDGET
-            rows.append([number, names[at][2:], *_row(group.rule, finding, paths, messages, targets, folders, lines, long)])
+            rows.append([number, names.of(finding, at)[2:], *_row(group.rule, finding, paths, messages, targets, folders, lines, long)])
             spent += len(str(rows[-1][CODE]))
             at += 1
+            if len(rows) >= ROWS:
+                aside.append(spill.put(_rows(rows).encode()))
+                rows.clear()
     data = {
         "rules": [group.rule.id for group in groups],
         "categories": [group.rule.category for group in groups],
@@ -76,9 +100,20 @@ def island(
         "words": _words(words),
         "lang": words.code,
         "patterns": {name: re.sub(r"\?P<", "?<", pattern) for name, pattern in PATTERNS.items()},
-        "rows": rows,
+        "rows": [],
     }
-    return _safe(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    yield _safe(json.dumps(data, ensure_ascii=False, separators=(",", ":")).removesuffix("]}"))
+    before = ""
+    for place in aside:
+        yield Markup(before + spill.get(place).decode())
+        before = ","
+    if rows:
+        yield Markup(before + _rows(rows))
+    yield Markup("]}")
+
+
+def _rows(rows: list[list[object]]) -> str:
+    return _safe(json.dumps(rows, ensure_ascii=False, separators=(",", ":"))[1:-1])
 
 
 def _words(words: Tongue) -> dict[str, object]:
@@ -126,8 +161,3 @@ def _safe(text: str) -> Markup:
     for character in "<>&\u2028\u2029":
         escaped = escaped.replace(character, f"\\u{ord(character):04x}")
     return Markup(escaped)
-
-
-def flat(groups: Iterable[RuleGroup]) -> list[Finding]:
-    """All findings in the order of the groups."""
-    return [finding for group in groups for finding in group.findings]

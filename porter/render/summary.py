@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import heapq
+from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import msgspec
 
+from porter.many import Many
 from porter.model import CATEGORIES, Action, Confidence, EffortLine, Finding, Hours, Kernel, Report, Rule, Severity
+from porter.pages import Filling, Pages, spill_of, split
 from porter.render.neutral import one_line
 
 SEVERITIES = tuple(reversed(Severity))
@@ -29,7 +34,7 @@ class RuleGroup(msgspec.Struct, frozen=True):
     """All findings of one rule, the number of files they are in, and the hours that the estimate gives them."""
 
     rule: Rule
-    findings: tuple[Finding, ...]
+    findings: Many[Finding]
     hours: Hours
     files: int
     severity: Severity  # the worst among the findings
@@ -42,7 +47,7 @@ class Row(msgspec.Struct, frozen=True):
     counts: tuple[int, ...]
     hours: Hours
     note: str = ""
-    lines: tuple[EffortLine, ...] = ()
+    lines: Many[EffortLine] = ()
 
     @property
     def findings(self) -> int:
@@ -62,21 +67,31 @@ def rule_of(report: Report, finding: Finding) -> Rule:
 
 def by_rule(report: Report, findings: Iterable[Finding]) -> tuple[RuleGroup, ...]:
     """Findings grouped by rule: worst severity first, then most hours."""
-    grouped: dict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        grouped[finding.rule].append(finding)
-    lines: dict[str, list[EffortLine]] = defaultdict(list)
+    sums: dict[str, Hours] = {}
     for line in report.estimate.lines:
         if line.kind == "finding":
-            lines[line.rule].append(line)
+            sums[line.rule] = sums.get(line.rule, Hours()) + line.hours
     groups = []
-    for name, found in grouped.items():
-        own = tuple(lines.get(name, ()))
-        hours = total(line.hours for line in own) if own else total(finding.effort_hours for finding in found)
+    for name, found in _of_rules(findings).items():
+        hours = sums[name] if name in sums else total(finding.effort_hours for finding in found)
         severity = max({finding.severity for finding in found})
         files = len({finding.path for finding in found})
-        groups.append(RuleGroup(rule_of(report, found[0]), tuple(found), hours, files, severity))
+        groups.append(RuleGroup(rule_of(report, found[0]), found, hours, files, severity))
     return tuple(sorted(groups, key=lambda g: (-g.severity.rank, -g.hours.likely, g.rule.id)))
+
+
+def _of_rules(findings: Iterable[Finding]) -> dict[str, Many[Finding]]:
+    if isinstance(findings, Pages):
+        return findings.grouped("rule", Finding)
+    return split(findings, lambda finding: finding.rule, Finding)
+
+
+def _picked(lists: Iterable[Many[Finding]], wanted: Callable[[Finding], bool]) -> Many[Finding]:
+    """Those of some lists that are wanted."""
+    lists = list(lists)
+    picked = Filling(Finding, spill_of(next((one for one in lists if isinstance(one, Pages)), ())))
+    picked.extend(finding for one in lists for finding in one if wanted(finding))
+    return picked.done()
 
 
 def total(parts: Iterable[Hours]) -> Hours:
@@ -102,11 +117,9 @@ def decisions(report: Report, limit: int = 6) -> tuple[RuleGroup, ...]:
 def by_category(report: Report) -> tuple[Row, ...]:
     """One row a category with findings or hours, and one for the project's own lines; the hours sum to the total."""
     groups = _split(report.findings, lambda finding: finding.category)
-    lines: dict[str, list[EffortLine]] = defaultdict(list)
-    for line in report.estimate.lines:
-        lines[line.category if line.kind == "finding" else ""].append(line)
+    lines = split(report.estimate.lines, lambda line: line.category if line.kind == "finding" else "", EffortLine)
     names = [*CATEGORIES, *sorted((set(groups) | set(lines)) - set(CATEGORIES) - {""}), ""]
-    rows = [_row(name, groups.get(name, []), lines.get(name, [])) for name in names if name in groups or name in lines]
+    rows = [_row(name, groups.get(name, _Tally()), lines.get(name, ())) for name in names if name in groups or name in lines]
     return tuple(sorted(rows, key=lambda row: (not row.name, -row.hours.likely, -row.findings, row.name)))
 
 
@@ -119,35 +132,49 @@ def phase_of(line: EffortLine) -> str:
 
 def phases(report: Report) -> tuple[Row, ...]:
     """The plan: the lines of the sum in the order in which a port meets them; every finding stands in the phase of its line."""
-    lines: dict[str, list[EffortLine]] = defaultdict(list)
+    lines = split(report.estimate.lines, phase_of, EffortLine)
     where: dict[tuple[str, str], str] = {}
     for line in report.estimate.lines:
-        name = phase_of(line)
-        lines[name].append(line)
-        where[line.rule, line.group] = name
+        where[line.rule, line.group] = phase_of(line)
     groups = _split(report.findings, lambda finding: where.get((finding.rule, finding.group), _PHASE_OF.get(finding.category, "Build")))
     names = [*(name for name, _, _ in PHASES), *sorted((set(lines) | set(groups)) - {name for name, _, _ in PHASES})]
     goals = {name: goal for name, goal, _ in PHASES}
-    rows = [_row(name, groups.get(name, []), lines.get(name, []), goals.get(name, "")) for name in names]
+    rows = [_row(name, groups.get(name, _Tally()), lines.get(name, ()), goals.get(name, "")) for name in names]
     return tuple(row for row in rows if row.findings or row.lines)
 
 
 def kernels(report: Report) -> tuple[tuple[Kernel, Hours], ...]:
     """Every kernel with the hours of the findings that stand in it; most hours first, then those that use most."""
-    there: dict[str, list[Finding]] = defaultdict(list)
+    return tuple(sorted(_with_hours(report), key=_dearest))
+
+
+def dearest_kernels(report: Report, limit: int) -> tuple[tuple[Kernel, Hours], ...]:
+    """The first of ``kernels``, without the others in memory."""
+    return tuple(heapq.nsmallest(limit, _with_hours(report), key=_dearest))
+
+
+def _dearest(pair: tuple[Kernel, Hours]) -> tuple[Any, ...]:
+    kernel, hours = pair
+    return (-hours.likely, -len(kernel.features), kernel.path, kernel.line, kernel.name)
+
+
+def _with_hours(report: Report) -> Iterator[tuple[Kernel, Hours]]:
+    there: dict[str, tuple[array[int], list[Hours]]] = defaultdict(lambda: (array("L"), []))
+    same: dict[Hours, Hours] = {}  # the findings of a decision all have the same ones
     for finding in report.findings:
-        there[finding.path].append(finding)
-    pairs = [
-        (kernel, total(f.effort_hours for f in there.get(kernel.path, ()) if kernel.line <= f.line < kernel.line + max(kernel.lines, 1)))
-        for kernel in report.kernels
-    ]
-    return tuple(sorted(pairs, key=lambda pair: (-pair[1].likely, -len(pair[0].features), pair[0].path, pair[0].line, pair[0].name)))
+        lines, hours = there[finding.path]
+        lines.append(finding.line)
+        hours.append(same.setdefault(finding.effort_hours, finding.effort_hours))
+    for kernel in report.kernels:
+        end = kernel.line + max(kernel.lines, 1)
+        found = zip(*there[kernel.path], strict=True) if kernel.path in there else ()
+        yield kernel, total(each for line, each in found if kernel.line <= line < end)
 
 
 def by_directory(report: Report, limit: int = 12) -> tuple[Row, ...]:
     """Directories with findings, at most two levels deep, most hours first; what is over the limit is one last row."""
     groups = _split(report.findings, lambda finding: directory_of(finding.path))
-    rows = sorted((_row(name, found, []) for name, found in groups.items()), key=lambda row: (-row.hours.likely, -row.findings, row.name))
+    rows = sorted((_row(name, found, ()) for name, found in groups.items()), key=lambda row: (-row.hours.likely, -row.findings, row.name))
     if len(rows) <= limit:
         return tuple(rows)
     rest = rows[limit - 1 :]
@@ -160,23 +187,41 @@ def directory_of(path: str) -> str:
     return "/".join(path.split("/")[:-1][:2]) or "."
 
 
-def _split(findings: Iterable[Finding], key: Callable[[Finding], str]) -> dict[str, list[Finding]]:
-    groups: dict[str, list[Finding]] = defaultdict(list)
+class _Tally:
+    """Findings counted by severity, and their hours."""
+
+    __slots__ = ("counts", "hours")
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(SEVERITIES, 0)
+        self.hours = Hours()
+
+
+def _split(findings: Iterable[Finding], key: Callable[[Finding], str]) -> dict[str, _Tally]:
+    groups: dict[str, _Tally] = defaultdict(_Tally)
     for finding in findings:
-        groups[key(finding)].append(finding)
+        tally = groups[key(finding)]
+        tally.counts[finding.severity] += 1
+        tally.hours = tally.hours + finding.effort_hours
     return groups
 
 
-def _row(name: str, findings: list[Finding], lines: list[EffortLine], note: str = "") -> Row:
-    counts = tuple(sum(1 for finding in findings if finding.severity is severity) for severity in SEVERITIES)
-    hours = total(line.hours for line in lines) if lines else total(finding.effort_hours for finding in findings)
-    return Row(name, counts, hours, note, tuple(lines))
+def _row(name: str, found: _Tally, lines: Many[EffortLine], note: str = "") -> Row:
+    hours = total(line.hours for line in lines) if lines else found.hours
+    return Row(name, tuple(found.counts.values()), hours, note, lines)
 
 
 def dependencies(report: Report) -> tuple[RuleGroup, ...]:
     """Rules about a library or package that was found, work before good news, by title."""
-    groups = by_rule(report, (*report.findings, *report.insights))
-    wanted = [g for g in groups if g.rule.category == "cuda-only-library" or DEPENDENCY_KINDS & set(g.rule.match)]
+    judged: dict[str, bool] = {}
+
+    def is_wanted(finding: Finding) -> bool:
+        if finding.rule not in judged:
+            rule = rule_of(report, finding)
+            judged[finding.rule] = rule.category == "cuda-only-library" or not DEPENDENCY_KINDS.isdisjoint(rule.match)
+        return judged[finding.rule]
+
+    wanted = by_rule(report, _picked((report.findings, report.insights), is_wanted))
     return tuple(sorted(wanted, key=lambda g: (g.rule.is_insight, -g.severity.rank, g.rule.title.lower())))
 
 
@@ -194,7 +239,7 @@ def blockers(report: Report) -> int:
 
 def insights_of(report: Report, category: str) -> tuple[RuleGroup, ...]:
     """Insights of one of the two good categories, grouped by rule, most places first."""
-    found = [finding for finding in report.insights if finding.category == category]
+    found = _picked((report.insights,), lambda finding: finding.category == category)
     return tuple(sorted(by_rule(report, found), key=lambda g: (-len(g.findings), g.rule.id)))
 
 
@@ -230,10 +275,12 @@ def matters(report: Report) -> int:
 
 def merged(lines: Iterable[EffortLine]) -> list[tuple[EffortLine, int]]:
     """Lines of the sum, most hours first; those that say the same of one rule are one, with their number and their sum."""
-    same: dict[tuple[str, str, str], list[EffortLine]] = defaultdict(list)
+    same: dict[tuple[str, str, str], tuple[EffortLine, Hours, int]] = {}
     for line in lines:
-        same[line.rule, line.label, line.arithmetic].append(line)
-    out = [(msgspec.structs.replace(each[0], hours=total(line.hours for line in each)), len(each)) for each in same.values()]
+        key = line.rule, line.label, line.arithmetic
+        first, hours, times = same.get(key) or (line, Hours(), 0)
+        same[key] = first, hours + line.hours, times + 1
+    out = [(msgspec.structs.replace(first, hours=hours), times) for first, hours, times in same.values()]
     return sorted(out, key=lambda pair: (-pair[0].hours.likely, pair[0].label))
 
 
