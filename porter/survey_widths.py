@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from porter.flow.intrinsics import VOTES
@@ -20,7 +20,7 @@ _MAY_BE = re.compile(r"(?i)warp|wave|lane|wrap")
 _ASKS = re.compile(r"(?i)\w*(?:lane_?id|laneid|ballot)\w*\Z")
 
 
-@cache
+@lru_cache(maxsize=20_000)
 def is_width(name: str) -> bool:
     """True for a name that speaks of the width of a warp."""
     return _MAY_BE.search(name) is not None and WIDTH_NAME.match(name) is not None
