@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
+from itertools import chain, islice
 
 from porter.model import Finding, Hours, Report
 from porter.render.neutral import encodable, one_line
@@ -15,19 +17,27 @@ COLUMNS = (
     "kind", "rule", "title", "category", "severity", "confidence", "action", "path", "line", "message", "replacement", "status", "targets",
     "hours_best", "hours_likely", "hours_worst", "decision", "state", "fingerprint", "code", "reason",
 )  # fmt: skip
+ROWS = 5_000  # that are in memory together
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are full-width
 
 
 def render(report: Report) -> str:
     """The rows with a head, CRLF line ends as RFC 4180 has them."""
-    stream = io.StringIO()
-    writer = csv.writer(stream)
-    writer.writerow(COLUMNS)
+    return "".join(_parts(report))
+
+
+def pieces(report: Report) -> Iterator[bytes]:
+    """The same text in pieces."""
+    return (part.encode() for part in _parts(report))
+
+
+def _parts(report: Report) -> Iterator[str]:
     kinds = (("finding", report.findings), ("insight", report.insights), ("fixed", report.fixed), ("suppressed", report.suppressed))
-    for kind, findings in kinds:
-        for finding in findings:
-            writer.writerow(_row(report, kind, finding))
-    return encodable(stream.getvalue())
+    rows = chain([COLUMNS], (_row(report, kind, finding) for kind, findings in kinds for finding in findings))
+    while some := list(islice(rows, ROWS)):
+        stream = io.StringIO()
+        csv.writer(stream).writerows(some)
+        yield encodable(stream.getvalue())
 
 
 def _row(report: Report, kind: str, finding: Finding) -> list[str | int | float]:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from porter.model import Finding, Report, Severity
-from porter.render.neutral import encodable, json_text, one_line
+from porter.render.neutral import encodable, json_bytes, one_line
 
+ROWS = 5_000  # that are in memory together
+_END = b"\n]"
 SEVERITIES = {Severity.BLOCKER: "blocker", Severity.MAJOR: "major", Severity.MINOR: "minor", Severity.INFO: "info"}
 
 
 def render(report: Report) -> str:
     """The issues as a JSON list; insights are no issues."""
-    issues = [_issue(finding) for finding in report.findings]
-    return json_text(msgspec.json.encode(issues))
+    return b"".join(pieces(report)).decode()
+
+
+def pieces(report: Report) -> Iterator[bytes]:
+    """The same text in pieces."""
+    issues = map(_issue, report.findings)
+    before = b"["
+    while some := list(islice(issues, ROWS)):
+        yield before + json_bytes(msgspec.json.encode(some)).removeprefix(b"[").removesuffix(_END)
+        before = b","
+    yield b"[]\n" if before == b"[" else _END + b"\n"
 
 
 def _issue(finding: Finding) -> dict[str, Any]:
