@@ -29,7 +29,7 @@ def stays(report: Report) -> tuple[Note, ...]:
         "a domain larger than one server": _domain(report),
         "small models": _small(report),
         "NVFP4 checkpoints": _nvfp4(report),
-        "training that the interconnect limits": _training(seen),
+        "training that the interconnect limits": _training(report, seen),
     }
     notes = [note for note in made.values() if note is not None]
     absent = [name for name, note in made.items() if note is None]
@@ -105,11 +105,13 @@ def _nvfp4(report: Report) -> Note | None:
     return _sized(report, advice.NVFP4_SOURCE, "NVFP4", "its weights are NVFP4, which vLLM emulates on AMD GPUs")
 
 
-def _training(seen: Traits) -> Note | None:
+def _training(report: Report, seen: Traits) -> Note | None:
     """Collectives alone do not say that the interconnect limits anything; the profile of the system that is there does."""
+    locks = {record.path for record in report.files if record.kind == "python-lock"}  # what a lock file pins may be nobody's choice
+    chosen = {finding.rule for finding in (*report.findings, *report.insights) if finding.path not in locks}
     framework = seen.has("torch", "jax", "tensorflow") and not seen.has("vllm", "sglang", "tritonserver")
     distributed = framework and (seen.has("collectives") or "torch-nccl-backend" in seen.rules)
-    if not distributed and not any(fnmatch.fnmatchcase(rule, glob) for rule in seen.rules for glob in TRAINING):
+    if not distributed and not any(fnmatch.fnmatchcase(rule, glob) for rule in chosen for glob in TRAINING):
         return None
     return Note(
         "Interconnect: the repository uses collectives over several GPUs, or a framework that trains with them. For training, take the "

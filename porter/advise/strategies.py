@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from porter.advise.traits import DAYS, Traits, blocking_libraries, redesign_hours, traits
+from porter.advise.traits import DAYS, SOURCES, Traits, blocking_libraries, library_hours, redesign_hours, traits
 from porter.errors import RuleError
 from porter.estimate import parameters
 from porter.estimate.simulate import two_digits
@@ -98,7 +98,7 @@ def _told(name: str, fits: bool, report: Report, seen: Traits) -> str:
     """The table whose words fit: a port that is there is carried on, and a program without kernels replaces what it stands on."""
     if name == "hipify-build" and fits and report.already_ported:
         return "ported"
-    return "replaced" if name == "library" and not seen.has_cuda else name
+    return "replaced" if name == "library" and (not seen.has_cuda or seen.libraries_first) else name
 
 
 def _fits(name: str, report: Report, seen: Traits, blocked: _Blocked) -> tuple[bool, str]:
@@ -107,7 +107,7 @@ def _fits(name: str, report: Report, seen: Traits, blocked: _Blocked) -> tuple[b
         if seen.has_cuda:
             return False, f"the repository has CUDA sources of its own ({report.cuda_lines:,} lines)"
         return not blocked, NO_DROP_IN + _titles(blocked) if blocked else "the repository has no CUDA sources of its own"
-    if name == "library" and not seen.has_cuda and blocked:
+    if name == "library" and blocked and (not seen.has_cuda or (seen.libraries_first and not report.already_ported)):
         return True, NO_DROP_IN + _titles(blocked)
     if name == "library" and not seen.has_cuda:
         return False, f"what it stands on has a version for ROCm, or takes less than {duration(DAYS)} to replace"
@@ -140,14 +140,17 @@ def _hours(name: str, way: _Way, report: Report, seen: Traits) -> tuple[Hours, s
         extra = extra + Hours(0.2 / 60, 0.5 / 60, 2 / 60).times(seen.names)
     if name == "hipify-build" and seen.is_extension:
         extra = extra.times(0.25)
-    if name == "library" and seen.has_cuda:
+    if name == "library" and seen.has_cuda and not seen.libraries_first:
         kept = 1.0 - _likely(report, lambda line: line.category in MATRIX_CATEGORIES)
         extra = extra + way.kernel.times(seen.matrix_kernels)
         told = f"{percent(kept)} of the report's hours"
     if report.already_ported or not seen.has_cuda:
         extra = Hours()  # the findings carry all there is to do
     if name == "backend":
-        kept = _likely(report, lambda line: line.kind == "project" or line.category in PROJECT_CATEGORIES)
+        if seen.libraries_first:  # they stay to be replaced, whatever becomes of the kernels
+            kept = 1.0 - _likely(report, lambda line: line.kind != "project" and line.category in SOURCES)
+        else:
+            kept = _likely(report, lambda line: line.kind == "project" or line.category in PROJECT_CATEGORIES)
         around = max(0, report.cuda_lines - seen.kernel_lines)  # what sets up and launches the kernels, in the new tree too
         extra = extra + parameters.project().rewrite.times(seen.kernel_lines + AROUND * around)
         told = f"{percent(kept)} of the report's hours"
@@ -195,6 +198,12 @@ def _choice(report: Report, seen: Traits, blocked: _Blocked) -> tuple[str, str]:
         return "run-as-is", "Nothing has to be translated: what is left are dependencies, images, settings and the checks of the runbook."
     if report.already_ported:
         return "hipify-build", "The project builds for AMD already; what is left is done in the way it has."
+    if seen.libraries_first:
+        part, whole = duration(library_hours(report)), duration(report.estimate.total.likely)
+        return "library", (
+            f"{part} of {whole} are what the program stands on and has no drop-in for ROCm, which is replaced first: {_titles(blocked)}. "
+            f"The {report.cuda_lines:,} lines of CUDA sources are translated beside it."
+        )
     total, redesign = report.estimate.total.likely, redesign_hours(report)
     most = seen.matrix_kernels * 2 >= seen.kernels  # half of the kernels are not translated, whatever the rest costs
     if seen.matrix_kernels and redesign > (0.2 if most else 0.4) * total:

@@ -14,6 +14,7 @@ MATRIX_FEATURES = frozenset({"tensor cores", "asynchronous copies", "clusters"})
 REPLACED = ("replacement-with-changes", "no-equivalent")
 DAYS = 16.0  # likely hours from which replacing a library is a way to port of its own
 BUILDS = frozenset({"cmake", "make", "bazel", "meson"})
+SOURCES = frozenset({"warp-size", "inline-ptx", "unsupported-feature", "unsupported-api", "arch-guard", "precision"})  # of own CUDA code
 WORDS = {  # trait -> globs on the ids of rules that hit, in findings and insights
     "torch": ("torch", "torch-*", "pytorch-*", "ngc-pytorch-image"),
     "vllm": ("vllm*", "amd-vllm-image", "tensorrt-llm*", "trtllm-*", "nim-image"),
@@ -48,6 +49,7 @@ class Traits(msgspec.Struct, frozen=True):
     rules: frozenset[str]
     words: frozenset[str]
     matrix_kernels: int  # kernels on tensor cores, asynchronous copies or clusters
+    libraries_first: bool  # its CUDA sources ask for little beside what it stands on and has no drop-in for ROCm
     kernels: int
     kernel_lines: int
     names: int  # different CUDA names that the translation knows
@@ -71,7 +73,7 @@ def traits(report: Report) -> Traits:
         ported=report.already_ported,
         installs=any(record.path in ("setup.py", "pyproject.toml") for record in report.files),
         is_package="setup.py" in setups,
-        is_extension=bool(setups) and ("torch-cuda-extension" in rules or not _other_build(report)),
+        is_extension=bool(setups) and (_extends_torch(report) or not _other_build(report)),
         has_tests=bool(tests or runners),
         test_runner=tested.CTEST if tested.CTEST in runners else min(runners, default=""),
         python_tests=any(record.kind == "python" for record in tests),
@@ -79,6 +81,7 @@ def traits(report: Report) -> Traits:
         rules=rules,
         words=frozenset(word for word, globs in WORDS.items() if any(fnmatch.fnmatchcase(rule, glob) for rule in rules for glob in globs)),
         matrix_kernels=len(matrix),
+        libraries_first=_libraries_first(report),
         kernels=len(report.kernels),
         kernel_lines=sum(kernel.lines for kernel in report.kernels),
         names=len(names),
@@ -89,6 +92,24 @@ def _other_build(report: Report) -> bool:
     """Whether a build file besides setup.py compiles CUDA: the findings of the build say so."""
     files = {record.path for record in report.files if record.kind in BUILDS}
     return any(finding.category == "build" and finding.path in files for finding in report.findings)
+
+
+def _extends_torch(report: Report) -> bool:
+    """Whether most of the CUDA lines stand below folders with a CUDAExtension: that of a test does not build the program."""
+    places = {
+        one.path.rpartition("/")[0].split("/")[0] for one in (*report.findings, *report.insights) if one.rule == "torch-cuda-extension"
+    }
+    lines = [(record.path.split("/")[0], record.lines) for record in report.files if record.kind == "cuda"]
+    below = sum(count for top, count in lines if top in places or "" in places)
+    return bool(places) and 2 * below >= sum(count for _, count in lines)
+
+
+def _libraries_first(report: Report) -> bool:
+    """Most of the likely hours go to what has no drop-in for ROCm, and hardly any to the program's own CUDA sources."""
+    hours = [(finding.category, finding.effort_hours.likely) for finding in report.findings]
+    total = sum(likely for _, likely in hours)
+    sources = sum(likely for category, likely in hours if category in SOURCES)
+    return bool(total) and library_hours(report) >= 0.4 * total and sources <= 0.1 * total
 
 
 def redesign_hours(report: Report) -> float:
@@ -104,6 +125,20 @@ def blocking_libraries(report: Report) -> list[tuple[str, str]]:
 
     Those count that take days to replace, and those whose replacement is another design, however little of the own code calls them.
     """
+    cost = _blocking(report)
+    out = []
+    for rule_id in sorted(cost, key=lambda name: (-cost[name], name)):
+        rule = report.rules[rule_id]
+        out.append((rule.title, rule.replacement.name if rule.replacement else "no known replacement"))
+    return out
+
+
+def library_hours(report: Report) -> float:
+    """Likely hours of what blocking_libraries names."""
+    return sum(_blocking(report).values())
+
+
+def _blocking(report: Report) -> dict[str, float]:
     cost: dict[str, float] = {}
     designs: set[str] = set()
     for finding in report.findings:
@@ -112,9 +147,4 @@ def blocking_libraries(report: Report) -> list[tuple[str, str]]:
         if finding.severity >= Severity.MAJOR and finding.category in STANDS_ON and (status in REPLACED or design):
             cost[finding.rule] = cost.get(finding.rule, 0.0) + finding.effort_hours.likely
             designs |= {finding.rule} if design else set()
-    cost = {rule: hours for rule, hours in cost.items() if hours >= DAYS or rule in designs}
-    out = []
-    for rule_id in sorted(cost, key=lambda name: (-cost[name], name)):
-        rule = report.rules[rule_id]
-        out.append((rule.title, rule.replacement.name if rule.replacement else "no known replacement"))
-    return out
+    return {rule: hours for rule, hours in cost.items() if hours >= DAYS or rule in designs}

@@ -37,6 +37,7 @@ class _Group(msgspec.Struct):
     once: Hours
     whole: float = 1.0  # the part of the first fix that it pays
     within: bool = False  # its files and places are in the first fix already
+    named: bool = False  # no own code calls it: a place is a line of a manifest, written again
     notes: tuple[str, ...] = ()
 
 
@@ -87,7 +88,7 @@ def _limit(group: _Group, lines: int) -> None:
     most = library.known + numbers.rewrite.times(lines) if lines else library.named
     less = _least(group.once, most)
     if less.likely < group.once.likely:
-        group.within = lines > 0
+        group.within, group.named = lines > 0, lines == 0
         why = f"to learn what replaces it and write the {lines:,} lines that call it again" if lines else "nothing of the own code calls it"
         group.notes += (f"of {duration(group.once.likely)}: {why}",)
     group.once = less
@@ -118,9 +119,19 @@ def _rank(once: Hours) -> tuple[float, float, float]:
     return (-once.likely, -once.worst, -once.best)
 
 
+def _effort(group: _Group) -> Effort:
+    """The rule's effort; of a library that is only named, the lines that name it are written again and no calls of it."""
+    effort = group.rule.effort
+    return (
+        msgspec.structs.replace(effort, file=Hours(), each=_least(effort.file + effort.each, project().rewrite), learning=1.0)
+        if group.named
+        else effort
+    )
+
+
 def _part(group: _Group, count: int) -> Hours:
     """What a group costs in a file that has so many of its findings: opening it, and its hits on the learning curve."""
-    effort = group.rule.effort
+    effort = _effort(group)
     return Hours() if group.within else effort.file + effort.each.times(hits(count, effort.learning))
 
 
@@ -155,7 +166,7 @@ def _line(group: _Group, capped: dict[str, tuple[Hours, float]], numbers: Projec
             less, whole = capped[path]
             part, was_capped = less.times(part.worst / whole), True
         hours = hours + part
-    arithmetic = _arithmetic(group, group.rule.effort)
+    arithmetic = _arithmetic(group, _effort(group))
     if was_capped:
         arithmetic += f"; capped by rewriting the files at {duration(numbers.rewrite.likely)} a line"
     return EffortLine(
