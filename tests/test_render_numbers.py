@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from porter.render import numbers
+from porter.render import numbers, words
+from porter.rules import STATUSES
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,8 @@ def test_shares_are_never_rounded_up_to_all(part, whole, text):
 
 def test_long_hours_change_their_unit():
     assert [numbers.long_hours(v) for v in (4, 68, 400)] == ["4 h", "8.5 person-days", "10 person-weeks"]
+
+
+def test_how_a_replacement_stands_is_written_as_people_write_it() -> None:
+    assert [words.standing(one) for one in ("works-with-rocm-build", "no-equivalent")] == ["works in its ROCm build", "no equivalent"]
+    assert {words.standing(one) for one in STATUSES} <= set(words.STATUS_WORDS)

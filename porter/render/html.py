@@ -17,7 +17,7 @@ from porter.render import html_view, numbers
 from porter.render.look import Look
 from porter.render.neutral import block, one_line
 from porter.render.tongue import Tongue, tongue
-from porter.render.words import ACTIONS, CATEGORY_NAMES, ORIGIN_WORDS
+from porter.render.words import ACTIONS, CATEGORY_NAMES, ORIGIN_WORDS, standing
 
 
 def render(report: Report, look: Look = Look()) -> str:  # noqa: B008 - frozen
@@ -53,6 +53,7 @@ def environment(lang: str = "en") -> jinja2.Environment:
     env.filters.update(
         line=one_line, path=_path, paragraphs=_paragraphs, prose=_prose, plural=numbers.plural,
         word=lambda text: words.text(str(text)), category=lambda name: words.text(str(CATEGORY_NAMES.get(name, name))),
+        standing=standing,
         action=lambda action: words.text(ACTIONS[str(action)]), origin=lambda name: words.text(str(ORIGIN_WORDS.get(name, name))),
     )  # fmt: skip
     env.globals.update(_=functools.partial(_say, words), _n=functools.partial(_plural, words))

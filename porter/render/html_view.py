@@ -17,7 +17,7 @@ from porter.render.look import Look
 from porter.render.neutral import block, one_line
 from porter.render.summary import RuleGroup
 from porter.render.tongue import Tongue, tongue
-from porter.render.words import ALTERNATIVES, CATEGORY_WORDS, GLOSSARY, LADDER, RUNBOOK_PHASES
+from porter.render.words import ALTERNATIVES, CATEGORY_WORDS, GLOSSARY, LADDER, RUNBOOK_PHASES, standing
 
 SHOWN_TOTAL, SHOWN_MIN, SHOWN_RULE = 1500, 3, 60
 SHOWN_IN_PRINT = 5  # as the style sheet has it; the others stand in the list by file
@@ -271,7 +271,7 @@ def _status(group: RuleGroup) -> str:
         return "already ported"
     if replacement is None:
         return "works as is" if group.rule.is_insight else "none known"
-    return replacement.status.replace("-", " ")
+    return standing(replacement.status)
 
 
 def _converted(report: Report) -> list[tuple[Any, list[tuple[str, str]]]]:

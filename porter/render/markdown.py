@@ -7,7 +7,7 @@ import re
 from porter.model import Report
 from porter.render import markdown_advice, numbers, summary, verdict
 from porter.render.markdown_text import code, prose, table, text
-from porter.render.words import ACTIONS, CATEGORY_NAMES, ORIGIN_WORDS
+from porter.render.words import ACTIONS, CATEGORY_NAMES, ORIGIN_WORDS, standing
 
 __all__ = ["code", "render", "text"]
 
@@ -136,7 +136,7 @@ def _dependencies(report: Report) -> list[str]:
     rows = []
     for group in groups:
         replacement = group.rule.replacement
-        status = replacement.status.replace("-", " ") if replacement else "works as is" if group.rule.is_insight else "none known"
+        status = standing(replacement.status) if replacement else "works as is" if group.rule.is_insight else "none known"
         name = text(replacement.name) if replacement else ""
         how = prose(replacement.how, 1000) if replacement else ""
         rows.append((text(group.rule.title), status, name, how, numbers.count(len(group.findings))))

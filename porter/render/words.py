@@ -61,8 +61,15 @@ SEVERITY_WORDS = ("blocker", "major", "minor", "info")
 CONFIDENCE_WORDS = ("high", "medium", "low", "high confidence", "medium confidence", "low confidence")
 STATUS_WORDS = (
     "already ported", "works as is", "none known", "drop in replacement", "replacement with changes", "partial", "no equivalent",
-    "works with rocm build",
+    "works in its ROCm build",
 )  # fmt: skip
+
+
+def standing(status: str) -> str:
+    """How a replacement stands to what it replaces, as words."""
+    return "works in its ROCm build" if status == "works-with-rocm-build" else status.replace("-", " ")
+
+
 _SIDE_BY_SIDE = "Keep both settings, chosen where the program is deployed."
 _SWAP = (
     "Leave the feature out of the AMD build at first, behind a build option or an import that may fail.",

@@ -21,7 +21,7 @@ from porter.render import summary, verdict
 from porter.render.look import Look
 from porter.render.neutral import encodable, one_line, shorten
 from porter.render.tongue import Tongue, tongue
-from porter.render.words import ACTIONS, CATEGORY_NAMES
+from porter.render.words import ACTIONS, CATEGORY_NAMES, standing
 
 CELL_LIMIT, ROW_LIMIT = 2000, 1_000_000
 HOURS, COUNT = "0.00", "#,##0"
@@ -168,7 +168,7 @@ class _Sheets:
         for group in summary.dependencies(self.report):
             new = group.rule.replacement
             rows.append((
-                group.rule.title, new.status.replace("-", " ") if new else "", new.name if new else "", new.how if new else "",
+                group.rule.title, standing(new.status) if new else "", new.name if new else "", new.how if new else "",
                 new.rocm if new else "", len(group.findings), group.hours.likely, group.rule.sources[0].url if group.rule.sources else "",
                 group.rule.sources[0].checked if group.rule.sources else "",
             ))  # fmt: skip
