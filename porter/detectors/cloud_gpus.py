@@ -27,6 +27,23 @@ MODEL = re.compile(r"(?:nvidia[-_ ])?(?:A10G?|A100|H100|H200|B200|GB200|L4|L40S?
 MODAL = re.compile(r"modal\.gpu\.(?:A10G?|A100|H100|H200|B200|L4|L40S|T4|Any)")
 MODAL_ARGUMENT = re.compile(r"gpu=(?:A10G?|A100|H100!?|H200|B200\+?|L4|L40S|T4|RTX-PRO-6000|any)(?:-\d+GB)?(?::\d+)?", re.IGNORECASE)
 MODEL_KEY = re.compile(r"(?:^|[._])(?:accelerators?|accelerator_type|gpu|gpu_?type|gpuType)\Z", re.IGNORECASE)
+DEFAULT = re.compile(r"\$\{\w+:?-([^}]*)\}")
+BETWEEN = re.compile(r"[,\s]+")
+HINTS = (
+    "large",
+    "metal",
+    "gpu",
+    "nvidia",
+    "g2-standard",
+    "standard_n",
+    "a10",
+    "h100",
+    "h200",
+    "b200",
+    "l4",
+    "t4",
+    "v100",
+)  # fmt: skip - each type and model holds one of them
 PREFIX = re.compile(r"(?:type|accelerator)=", re.IGNORECASE)
 
 
@@ -40,6 +57,9 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
     for fact in parsed.facts:
         if fact.kind not in ("manifest_key", "command_flag", "env_var") or fact.span.line in lines or "nvidia.com/" in fact.name:
             continue  # labels of NVIDIA's operator have a rule of their own
+        text = f"{fact.name} {fact.detail.get('value', '')}".lower()
+        if not any(hint in text for hint in HINTS):
+            continue
         value = next((value for value in _values(fact) if TYPE.fullmatch(value) or _is_model(fact, value)), "")
         if value:
             lines.add(fact.span.line)
@@ -76,8 +96,8 @@ def _asks_modal(fact: Fact) -> bool:
 def _values(fact: Fact) -> Iterator[str]:
     """The words of a fact's value; the default in ${NAME:-default}."""
     value = fact.detail.get("value", "")[:400]
-    default = re.fullmatch(r"\$\{\w+:?-([^}]*)\}", value)
-    for word in re.split(r"[,\s]+", default[1] if default else value):
+    default = DEFAULT.fullmatch(value)
+    for word in BETWEEN.split(default[1] if default else value):
         yield PREFIX.sub("", word.strip("\"'"))
 
 

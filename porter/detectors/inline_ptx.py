@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ WORDS = ((b"", b"^.version", b"^.target"),)  # of whole programs in Python strin
 BY_RULE = frozenset(ptx_dict.WEIGHTS[ptx_dict.WEIGHTS.index("inline-ptx-carry-chain") :])  # one decision settles all of a heavy rule
 BAD_LETTERS = frozenset("lfhdqC")  # operand letters that only NVIDIA's compiler knows in device code
 MAX_OPCODES = 4
+VERSION = re.compile(rb"\.version(?:\s|\\n)+\d")  # the directives of a program, in a string of Python
+TARGET = re.compile(rb"\.target(?:\s|\\n)+sm_\d")
 HELPERS = frozenset(("mov", "setp", "selp", "control", "integer", "cvta", "cvt-integer"))  # they serve another instruction of the block
 
 
@@ -120,7 +123,7 @@ def _ptx_file(parsed: Parsed) -> Iterator[Hit]:
 
 def _python_programs(parsed: Parsed) -> Iterator[Hit]:
     """PTX in string constants of Python code."""
-    if b".version" not in parsed.file.data or b".target" not in parsed.file.data or parsed.tree is None:
+    if parsed.tree is None or not (VERSION.search(parsed.file.data) and TARGET.search(parsed.file.data)):
         return
     for node in _strings(parsed.tree.root_node):
         text = (node.text or b"").decode("utf-8", "replace").replace("\\n", "\n").strip("rbuf\"'")

@@ -18,7 +18,7 @@ SIGNS = frozenset(python_guards.HINTS + python_embedded.LOOKS + python_embedded.
 """Words, lower case, that make a place in every file: of guards, CUDA in strings, imports, ignore marks, PTX programs."""
 LEAST = 200  # bytes of a function that are worth leaving out
 STARTS = (b"def ", b"class ", b"@", b"async def ")
-LINES = (re.compile(rb"(?m)^(?=[A-Za-z_@])"), re.compile(rb"(?m)^    (?=[A-Za-z_@])"))  # statements of a module, and of a class in it
+LINES = (re.compile(rb"\n(?=[A-Za-z_@])"), re.compile(rb"\n    (?=[A-Za-z_@])"))  # statements of a module, and of a class in it
 _BLANK = bytes(byte if byte == 10 else 32 for byte in range(256))
 _NAMES = re.compile(rb"(\w+)(?:[ \t]+as[ \t]+(\w+))?")
 _FROM = re.compile(rb"[ \t>]*from[ \t]+([\w.]+)[ \t]+\Z")

@@ -18,6 +18,9 @@ KEYWORDS = frozenset(
     ("if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "{", "}", "!", "time")
 )
 _PLAIN = re.compile(r"[^\s'\"`$\\;|&()<>#]+")
+_BLANKS = re.compile(r"[ \t\r]+")
+_IN_QUOTES = re.compile(r"[^\"\\$`]+")
+_NEXT = {"(": re.compile(r"[\\'()]"), "{": re.compile(r"[\\{}]")}  # what counts on the way to a closing bracket
 _HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_][\w.-]*|\\?[A-Z_]+)\2")
 _ASSIGN = re.compile(r"[A-Za-z_]\w*\+?=")
 
@@ -74,8 +77,8 @@ class Lexer:
             self.at += 1
             self._finish("\n")
             self._heredoc_bodies()
-        elif char in " \t\r":
-            self.at += 1
+        elif blanks := _BLANKS.match(text, at, self.end):
+            self.at = blanks.end()
         elif char == "\\" and text[at + 1 : at + 3] in ("\n", "\r\n") or text[at : at + 2] == "\\\n":
             self.at = text.index("\n", at) + 1
         elif char == "#":
@@ -139,6 +142,11 @@ class Lexer:
         at = start
         parts: list[str] = []
         while at < self.end:
+            plain = _IN_QUOTES.match(text, at, self.end)
+            if plain:
+                parts.append(plain[0])
+                at = plain.end()
+                continue
             char = text[at]
             if char == '"':
                 self.at = at + 1
@@ -146,13 +154,10 @@ class Lexer:
             if char == "\\":
                 parts.append("" if text[at + 1 : at + 2] == "\n" else text[at + 1 : at + 2])
                 at += 2
-            elif char in "$`":
+            else:  # $ or `
                 self.at = at
                 parts.append(self._dollar())
                 at = max(self.at, at + 1)
-            else:
-                parts.append(char)
-                at += 1
         self.at = self.end
         return "".join(parts)
 
@@ -221,11 +226,11 @@ def _closing(text: str, at: int, end: int, opens: str, closes: str) -> int:
     """Offset of the bracket that closes one opened before ``at``; the end if none does. Quotes are honoured."""
     depth = 1
     limit = min(end, at + MAX_WORD)
-    while at < limit:
-        char = text[at]
+    while found := _NEXT[opens].search(text, at, limit):
+        at, char = found.start(), found[0]
         if char == "\\":
             at += 1
-        elif char == "'" and opens == "(":
+        elif char == "'":
             stop = text.find("'", at + 1, limit)
             at = stop if stop >= 0 else at
         elif char == opens:

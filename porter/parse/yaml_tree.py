@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -156,5 +157,6 @@ def walk(root: Node) -> Iterator[tuple[str, Node, Node | None]]:
             work.append((f"{path}.{label}" if path else label, value, name))
 
 
+@functools.lru_cache(maxsize=20_000)
 def _for_amd(key: str) -> bool:
     return len(key) < 60 and key.isprintable() and (says_amd(key) or key.lower() in ("amd", "amd-gpu", "amd_gpu"))
