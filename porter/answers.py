@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from porter.link import Index
 
 KINDS = frozenset({"call", "identifier", "type"})
+ASKS_BOTH = re.compile(r"\b__HIP_DEVICE_COMPILE__\b|\b__HIP__\b|\b__HIP_PLATFORM_\w+__\b|\bdefined\s*\(?\s*\w*(?:ROCM|HIP)\w*")
 OF_AMD = re.compile(r"(?:hip|roc)[a-z]*[A-Z]\w*\Z")  # hipMalloc, hipblasCreate, roctxRangePop: what no header of CUDA declares
 
 
@@ -65,6 +66,7 @@ def shimmed(index: Index, path: str) -> frozenset[str]:
 
 def enrich(parsed: Parsed, index: Index) -> None:
     """Let the facts of a CUDA or C++ file know of such names: a call of the file's own function is no use of a builtin."""
+    _conditions(parsed)
     for_amd = shimmed(index, parsed.file.path)
     around = set(index.reach(parsed.file.path)) if index.own_builtins else set()
     own = {name for name, files in index.own_builtins.items() if files & around}
@@ -75,3 +77,17 @@ def enrich(parsed: Parsed, index: Index) -> None:
         for fact in parsed.facts
         if fact.kind != "call" or fact.name not in own
     ]
+
+
+def _conditions(parsed: Parsed) -> None:
+    """Leave out NVIDIA's macros in a macro that asks for both vendors, `(__CUDA_ARCH__ || __HIP_DEVICE_COMPILE__)`: it is made for #if."""
+    lines = {
+        line
+        for fact in parsed.facts
+        if fact.kind == "define" and ASKS_BOTH.search(fact.detail.get("value", ""))
+        for line in range(fact.span.line, fact.span.end_line + 1)
+    }
+    if lines:
+        parsed.facts = [
+            fact for fact in parsed.facts if fact.kind != "identifier" or fact.name not in NVIDIAS or fact.span.line not in lines
+        ]

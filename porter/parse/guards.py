@@ -17,6 +17,7 @@ _OPENERS = ("if", "ifdef", "ifndef")
 _MIDDLES = ("elif", "elifdef", "elifndef", "else")
 _DEFINE = re.compile(r"([A-Za-z_]\w*)(\()?")
 _HAS = re.compile(r"__has_\w+\s*\([^)]{0,400}\)")
+_OF_ROCM = re.compile(r"__has_include\s*\(\s*<(hip\w*|roc\w*|rccl)/\1\.h(?:pp)?>\s*\)")  # <rocfft/rocfft.h>: the folder's own header
 _NOT_DEFINED = re.compile(r"\s*!\s*defined\s*+(?:\(\s*+)?(\w+)\s*+(?:\)\s*+)?")
 
 
@@ -123,7 +124,9 @@ class Preprocessor:
             value = self.state(match.group(1), guard is not None, bool(guard))
             known = None if value is UNKNOWN else value is not None
             return known if word == "ifdef" or known is None else not known
-        return truth(evaluate(_HAS.sub(" __has_unknown ", text), self.value, self.defined))
+        if "__has_" in text:
+            text = _HAS.sub(" __has_unknown ", _OF_ROCM.sub(" 1 ", text) if self.run.vendor == AMD else text)
+        return truth(evaluate(text, self.value, self.defined))
 
     def apply(self, directive: Directive, live: bool | None) -> None:
         """Take in a #define or #undef that stands in code of the given liveness."""
