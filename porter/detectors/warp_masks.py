@@ -54,7 +54,7 @@ def _judge(env: Env, call: Expr, event: Event, path: str, strict: tuple[str, ...
     mask = call.args[0]
     value = env.value(mask)
     source, related = _source(env, mask, path)
-    if value.bits == 32:
+    if (value.bits or _returned(env, mask)) == 32:
         message = f"{source} is a 4-byte mask of {call.name}"
         line = _part_of_a_wave(env, event)
         if line and value.kind == "const":
@@ -66,6 +66,15 @@ def _judge(env: Env, call: Expr, event: Event, path: str, strict: tuple[str, ...
             "partial-sync-mask", call.span, f"{call.name} with mask {mask.op or hex(value.num)}", subject=env.function.name,
             confidence=Confidence.MEDIUM, targets=None,
         )  # fmt: skip
+
+
+def _returned(env: Env, mask: Expr) -> int:
+    """Bits of what a function or method of the file gives back, where all of its name give as many; 0 for anything else."""
+    if mask.kind not in ("call", "method"):
+        return 0
+    named = env.program.named(mask.name if mask.kind == "call" else mask.op)
+    bits = {env.program.bits(one.function.returns) for one in named if one.function.side != "macro"}
+    return bits.pop() if len(bits) == 1 else 0
 
 
 def _part_of_a_wave(env: Env, event: Event) -> int:
@@ -106,4 +115,6 @@ def _source(env: Env, mask: Expr, path: str) -> tuple[str, tuple[Related, ...]]:
         return mask.op, ()
     if mask.kind == "unary" and mask.args[0].kind == "num":
         return mask.op + mask.args[0].op, ()
+    if mask.kind in ("call", "method"):
+        return f"what {mask.name if mask.kind == 'call' else mask.op} returns", ()
     return "the expression", ()
