@@ -12,6 +12,7 @@ from porter.model import Live
 from porter.origin import is_amd_name
 from porter.parse import Parsed
 from porter.parse.cuda_build import NVIDIAS
+from porter.parse.guards import SourceGuards
 from porter.survey import FunctionDef, Macro, Survey
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 KINDS = frozenset({"call", "identifier", "type"})
 ASKS_BOTH = re.compile(r"\b__HIP_DEVICE_COMPILE__\b|\b__HIP__\b|\b__HIP_PLATFORM_\w+__\b|\bdefined\s*\(?\s*\w*(?:ROCM|HIP)\w*")
+XF32 = re.compile(r"__builtin_amdgcn_mfma_f32_\w*xf32\Z")
+OF_MI300 = re.compile(r"\A#(?:ifdef |(?:el)?if (?!.*(?:!|\|\|))).*(?:__gfx942__|\bCDNA3\b)")
+OTHER_GPUS = re.compile(r"gfx9(?!42)\w+__|CDNA[124]|__GFX")
 OF_AMD = re.compile(r"(?:hip|roc)[a-z]*[A-Z]\w*\Z")  # hipMalloc, hipblasCreate, roctxRangePop: what no header of CUDA declares
 
 
@@ -87,7 +91,15 @@ def _conditions(parsed: Parsed) -> None:
         if fact.kind == "define" and ASKS_BOTH.search(fact.detail.get("value", ""))
         for line in range(fact.span.line, fact.span.end_line + 1)
     }
+    if b"_xf32" in parsed.file.data and isinstance(parsed.guards, SourceGuards):
+        guards = parsed.guards
+        parsed.facts = [fact for fact in parsed.facts if not (XF32.match(fact.name) and _for_mi300(guards.condition(fact.span.line)))]
     if lines:
         parsed.facts = [
             fact for fact in parsed.facts if fact.kind != "identifier" or fact.name not in NVIDIAS or fact.span.line not in lines
         ]
+
+
+def _for_mi300(condition: str) -> bool:
+    """Whether a chain of conditions lets only gfx942 in, by its own macro or by one called after its generation."""
+    return any(OF_MI300.search(part) and not OTHER_GPUS.search(part) for part in condition.split(" > "))

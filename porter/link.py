@@ -194,6 +194,11 @@ class Index:
                     self._widths[width].append((one.path, line))
         return tuple(place for place in self._widths.get(name, ()) if place[0] != path and path in self.reach(place[0]))
 
+    def names_width(self, name: str) -> bool:
+        """Whether any file has a line that uses a name for the width of a warp."""
+        self.uses_of_width(name, "")
+        return bool(self._widths and self._widths.get(name))
+
     def votes_in(self, path: str) -> bool:
         """True for a file that votes or asks for its lane on the device, by a builtin or by a wrapper of the project."""
         held = self.files.get(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,9 +64,16 @@ def _definitions(program: Program, config: Config) -> Iterator[Hit]:
         breaks = states & {"broken", "mixed", "narrow"} or (wide and not states) or name in checked
         if value.kind == "const" and value.num == WARP and config.wave64_targets:
             others = program.index.uses_of_width(name, path) if wide and isinstance(program.index, Index) else ()
-            if breaks or others:
+            if (breaks or others) and not _unused(program, name, uses):
                 sure = Confidence.HIGH if breaks and states else _confidence(program, others)
                 yield _fixed(live[0], uses, others, Hit("warp-size-constant", live[0].span, "", name, confidence=sure), path, config)
+
+
+def _unused(program: Program, name: str, uses: list[tuple[int, Use]]) -> bool:
+    """True for a name that stands nowhere but where it is defined."""
+    if uses or name in CONSTANT_NAMES or not isinstance(program.index, Index) or program.index.names_width(name):
+        return False
+    return len(re.findall(rb"\b" + name.encode() + rb"\b", program.unit.parsed.file.data)) == 1
 
 
 def _for_amd(program: Program, live: list[Definition]) -> bool:
