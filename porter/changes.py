@@ -42,5 +42,9 @@ def _differs(base: Path, entry: Entry, blob: str) -> bool:
 
 def note(scope: Scope) -> Problem:
     """What a report says of its scope, in one line."""
-    what = f"only the {scope.changed:,} files that differ from {scope.revision} were looked at; {scope.unchanged:,} others only for context"
+    if not scope.changed:
+        return Problem("scope", "", 0, f"no file differs from {scope.revision}, so none was looked at", matters=False)
+    files = "1 file that differs" if scope.changed == 1 else f"{scope.changed:,} files that differ"
+    were = "was" if scope.changed == 1 else "were"
+    what = f"only the {files} from {scope.revision} {were} looked at; {scope.unchanged:,} others only for context"
     return Problem("scope", "", 0, what, matters=False)

@@ -44,7 +44,8 @@ def _made(root: Path, passes: Passes, found: Discovery, commit: str, command: st
     config, ruleset, base = passes.config, passes.ruleset, passes.base
     scope, changed = changes.since(root, config.changed_since, config.git, found.entries) if config.changed_since else (None, frozenset())
     looked_at = [entry for entry in found.entries if scope is None or entry.path in changed]
-    modules = origin.own_modules(e.path for e in found.entries if e.origin is Origin.OWN) | passes.own_names(found.entries)
+    modules = origin.own_modules(e.path for e in found.entries if e.origin is Origin.OWN)
+    modules |= passes.own_names(found.entries) if looked_at else frozenset()
     surveys: list[Surveyed] = []
     index = link.link([], config.defines)
     spill = passes.aside.spill

@@ -58,6 +58,24 @@ def test_only_changed_and_new_files_are_looked_at_and_the_report_says_so(checkou
     assert not (checkout / "fsmonitor").exists() and not (checkout / "textconv").exists()
 
 
+def test_the_verdict_is_of_what_differs(checkout: Path) -> None:
+    """It once said of the whole project, as far as 0 scanned files can tell, that nothing ties it to NVIDIA GPUs."""
+
+    def said() -> str:
+        run = CliRunner().invoke(
+            main, ["scan", str(checkout), "--no-cache", "--jobs", "0", "--format", "terminal", "--changed-since", "HEAD"]
+        )
+        assert run.exit_code == 0, run.output
+        return " ".join(run.output.split())
+
+    assert f"No file of {checkout.name} differs from HEAD, so nothing was looked at." in said()
+    assert "0 files that" not in said()
+    (checkout / "plain.py").write_text("x = 1\n")
+    text = said()
+    assert f"What differs from HEAD in {checkout.name} holds nothing that needs work for" in text
+    assert "only the 1 file that differs from HEAD was looked at" in text
+
+
 def test_other_files_still_give_context(checkout: Path) -> None:
     (checkout / "w.h").write_text("#define STEP 16\n")
     subprocess.run(["git", "add", "-A"], cwd=checkout, check=True)

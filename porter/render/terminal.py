@@ -49,7 +49,7 @@ def _head(console: Console, report: Report) -> None:
     console.print(Text(f"porter {report.tool_version} · {where} · {', '.join(report.targets)} · ROCm {report.rocm}", "dim"))
     console.print()
     console.print(Text(verdict.verdict(report), "bold"))
-    if (part := report.scope) is not None:
+    if (part := report.scope) is not None and part.changed:
         files = numbers.plural(part.changed, "file that differs", "files that differ")
         console.print(
             Text(f"Only the {files} from {one_line(part.revision, 60)}; {numbers.count(part.unchanged)} others are in no number.")

@@ -57,6 +57,11 @@ def sentence(report: Report, words: Tongue = ENGLISH) -> str:
 
 def _nothing(report: Report, name: str, words: Tongue) -> str:
     values = {"name": name, "where": targets_text(report, words)}
+    if report.scope is not None:  # of the rest nothing is said
+        values["revision"] = one_line(report.scope.revision, 60)
+        if not report.scope.changed:
+            return words.say("No file of {name} differs from {revision}, so nothing was looked at.", **values)
+        return words.say("What differs from {revision} in {name} holds nothing that needs work for {where}.", **values)
     if not report.cuda_files and not report.insights:
         one, many = (
             "{name} holds nothing that ties it to NVIDIA GPUs, as far as {n} scanned file can tell.",
