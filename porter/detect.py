@@ -21,6 +21,7 @@ TEST_PATH = re.compile(r"(?:.*/)?(?:(?:tests?|testing|testdata|test_data)/|(?:te
 PIPELINE_PATH = re.compile(r"\.(?:github|gitlab|circleci|buildkite)/")
 TEST_KINDS = frozenset(("yaml", "json", "python"))
 TEMPLATE = re.compile(r"_{6,}")  # what stands for {{ … }} in YAML (yaml_tree.blanked)
+CMAKE_NO = frozenset(("OFF", "NO", "FALSE", "N", "0"))
 GLOB_START = re.compile(r"[^*?[]{1,3}")
 
 
@@ -150,8 +151,8 @@ def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:
     """Hits of the data rules; one rule hits a line once, however many facts of the line it knows."""
     best: dict[tuple[str, int], Hit] = {}
     for fact in parsed.facts:
-        if fact.kind == "py_import" and fact.detail.get("type_checking"):
-            continue  # never loaded
+        if (fact.kind == "py_import" and fact.detail.get("type_checking")) or _is_switched_off(fact):
+            continue  # never loaded, or not asked for
         for rule in matcher.rules_of(fact.kind, fact.name):
             key = (rule, fact.span.line)
             if key not in best and (rule, int(fact.detail.get("statement", 0))) not in best:
@@ -162,6 +163,11 @@ def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:
                     fact_kind=fact.kind, fact_name=fact.name,
                 )  # fmt: skip
     return list(best.values())
+
+
+def _is_switched_off(fact: Fact) -> bool:
+    """Whether a variable of CMake is set to one of its words for no: what it would switch on is not built."""
+    return fact.kind == "cmake_var" and fact.detail.get("value", "").upper() in CMAKE_NO
 
 
 def _with_live(hit: Hit, parsed: Parsed) -> Hit:
