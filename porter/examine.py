@@ -215,7 +215,7 @@ class Auditor:
         return Examined(
             source.path, source.kind, source.origin, lines, parsed.coverage, tuple(hits),
             {} if source.kind == "binary" else excerpts.snippets(source.data, hits),
-            tuple(dict.fromkeys([*parsed.problems, *problems, *more])), hipified, self._kernels(parsed, hits),
+            tuple(dict.fromkeys([*parsed.all_problems, *problems, *more])), hipified, self._kernels(parsed, hits),
             amd_signs=excerpts.amd_signs(parsed), served=served_by(source, parsed.facts), ignores=ignore_marks.read(parsed),
             context=b"" if source.kind == "binary" else excerpts.context(source.data, hits), alone=alone, tests=runner(parsed.facts),
         )  # fmt: skip

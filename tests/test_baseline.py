@@ -288,6 +288,7 @@ def test_a_folder_that_says_it_is_a_work_tree_of_a_strangers_repository_is_not_b
 
 def test_a_tree_of_trees_of_trees_is_too_many_files(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(revision, "MAX_LISTING", 100_000)  # bytes of a hundred million files
+
     def tree(mode: bytes, kind: str, inner: str) -> str:
         lines = b"".join(mode + b" d%d.cu\0" % number + bytes.fromhex(inner) for number in range(10))
         words = ["git", "hash-object", "-t", kind, "-w", "--stdin"]

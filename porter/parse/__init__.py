@@ -40,6 +40,11 @@ class Parsed:
         """Whether a line is part of the build for AMD; YES where nothing guards it."""
         return self.guards.at(line) if self.guards is not None else Live.YES
 
+    @property
+    def all_problems(self) -> list[Problem]:
+        """Its problems, and those of CUDA in its strings that could not be read at all."""
+        return self.problems + [problem for one in self.embedded if one.coverage == 0.0 for problem in one.problems]
+
 
 MODULE_OF_KIND = {
     "cuda": "cuda",

@@ -25,7 +25,7 @@ def read(sheet: Sheet, documents: Iterable[Node]) -> Parsed:
     seen: set[str] = set()
     for document in documents:
         listed = document.get("package") or document.get("packages")
-        for package in (listed.items if listed is not None else [])[:MAX_PACKAGES]:
+        for package in sheet.first(listed.items if listed is not None else [], MAX_PACKAGES, "packages"):
             name, kind = _named(package)
             if not name or package.text("platform") not in PLATFORMS:
                 continue

@@ -40,7 +40,7 @@ def parse(file: SourceFile) -> Parsed:
     """Read one file of CUDA C++ or C++, and the CUDA in its strings."""
     parsed = _parse(file)
     if parsed.tree is not None and parsed.guards is not None:
-        parsed.embedded = embedded(file, parsed.guards, _parse)
+        parsed.embedded = embedded(file, parsed.guards, _parse, parsed.problems)
     return parsed
 
 

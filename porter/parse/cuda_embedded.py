@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from porter.model import SourceFile
+from porter.model import Problem, SourceFile
 from porter.parse import Guards, Parsed
 from porter.parse.cuda_lex import blank, mask
 from porter.parse.ptx_tokens import scanner
@@ -18,7 +18,7 @@ MAX_PROGRAMS = 200
 MAX_CONTINUED = 200  # lines of one logical line that are looked back at
 
 
-def embedded(file: SourceFile, guards: Guards, parse: Callable[[SourceFile], Parsed]) -> list[Parsed]:
+def embedded(file: SourceFile, guards: Guards, parse: Callable[[SourceFile], Parsed], problems: list[Problem]) -> list[Parsed]:
     """The CUDA in a file's string literals as one source of the same length; empty where there is none."""
     masked = mask(file.data)
     if not any(_in_string(file.data, masked, word) for word in (b"__global__", b"__device__")):
@@ -27,6 +27,9 @@ def embedded(file: SourceFile, guards: Guards, parse: Callable[[SourceFile], Par
     if not programs:
         return []
     text = bytearray(blank(file.data))
+    if len(programs) > MAX_PROGRAMS:
+        line = file.data.count(b"\n", 0, programs[MAX_PROGRAMS][0][0]) + 1
+        problems.append(Problem("parse", file.path, line, f"more than {MAX_PROGRAMS} programs in strings; the rest was not read"))
     for run in programs[:MAX_PROGRAMS]:
         for start, end in run:
             inside = _inside(file.data[start:end])

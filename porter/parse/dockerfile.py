@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from porter.model import Live, SourceFile
 from porter.parse import Parsed, compiler_line
 from porter.parse.command_line import Invocation, command_name, read_command, read_flags, server_of
-from porter.parse.docker_lines import Instruction, instructions
+from porter.parse.docker_lines import MAX_INSTRUCTIONS, Instruction, instructions
 from porter.parse.sheet import Sheet
 from porter.parse.shell_script import read_script
 from porter.parse.shell_words import Word, assignment, commands
@@ -34,6 +34,8 @@ def parse(file: SourceFile) -> Parsed:
     """Facts of a Dockerfile; a file without any FROM is noted as a problem that loses nothing."""
     sheet = Sheet(file, "dockerfile")
     text, listed = instructions(sheet.text)
+    if len(listed) >= MAX_INSTRUCTIONS:
+        sheet.problem(listed[-1].start, f"more than {MAX_INSTRUCTIONS:,} instructions; the rest was not read")
     state = _State()
     for instruction in listed:
         _READERS.get(instruction.name, _nothing)(sheet, text, instruction, state)

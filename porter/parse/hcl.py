@@ -52,6 +52,8 @@ def parse(file: SourceFile) -> Parsed:
         elif (string or match["word"]) and not attribute:
             attribute_at = match.start() if not words else attribute_at
             words.append(string[1:-1] if string else match["word"])
+    if count >= MAX_TOKENS:
+        sheet.problem(at, f"more than {MAX_TOKENS:,} words; the rest was not read")
     return sheet.parsed
 
 

@@ -54,6 +54,7 @@ def _wheels(sheet: Sheet) -> None:
             add_requirement(sheet, leaf.value, leaf.start, leaf.end)
         told += 1 if index or _WHEEL.match(leaf.value) else 0
         if told >= MAX_WHEELS:
+            sheet.problem(leaf.end, f"{MAX_WHEELS:,} wheels for CUDA; the rest was not read")
             return
 
 

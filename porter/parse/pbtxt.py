@@ -48,4 +48,6 @@ def parse(file: SourceFile) -> Parsed:
                 name = name if in_list else ""
             else:
                 name, name_at = value, match.start()
+    if count >= MAX_TOKENS:
+        sheet.problem(at, f"more than {MAX_TOKENS:,} words; the rest was not read")
     return sheet.parsed

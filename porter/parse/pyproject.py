@@ -71,11 +71,11 @@ def _pyproject(sheet: Sheet, data: dict[str, Any], places: TomlPlaces) -> None:
 
 def _scikit_build(sheet: Sheet, places: TomlPlaces, cmake: dict[str, Any]) -> None:
     """CMake variables that scikit-build-core passes: its table of definitions, and -D among its arguments."""
-    for name, value in list(_table(cmake, "define").items())[:MAX_ENTRIES]:
+    for name, value in sheet.first(list(_table(cmake, "define").items()), MAX_ENTRIES, "definitions"):
         at = max(places.key(f"tool.scikit-build.cmake.define.{name}"), 0)
         sheet.add("cmake_var", name, at, at + len(name), value=str(value)[:200], access="set")
     arguments = cmake.get("args")
-    for text in arguments[:MAX_ENTRIES] if isinstance(arguments, list) else []:
+    for text in sheet.first(arguments, MAX_ENTRIES, "arguments of CMake") if isinstance(arguments, list) else []:
         if isinstance(text, str) and (match := _DEFINE.fullmatch(text)):
             at = max(places.string(text), 0)
             sheet.add("cmake_var", match[1], at, at + len(text) + 2, value=match[2][:200], access="set")
@@ -134,7 +134,7 @@ def _index(sheet: Sheet, places: TomlPlaces, url: Any) -> None:
 
 
 def _listed(sheet: Sheet, places: TomlPlaces, needs: Any, section: str) -> None:
-    for text in needs[:MAX_ENTRIES] if isinstance(needs, list) else []:
+    for text in sheet.first(needs, MAX_ENTRIES, "requirements in one list") if isinstance(needs, list) else []:
         if not isinstance(text, str):
             continue
         at = places.string(text, section)
@@ -146,7 +146,7 @@ def _listed(sheet: Sheet, places: TomlPlaces, needs: Any, section: str) -> None:
 
 def _keyed(sheet: Sheet, places: TomlPlaces, needs: dict[str, Any], section: str, kind: str = "requirement") -> None:
     """Poetry, Pipfile and Pixi: the key is the name, the value a version or a table."""
-    for name, value in list(needs.items())[:MAX_ENTRIES]:
+    for name, value in sheet.first(list(needs.items()), MAX_ENTRIES, "requirements in one table"):
         if name == "python" and kind == "requirement":
             continue
         at = max(places.key(f"{section}.{name}"), 0)

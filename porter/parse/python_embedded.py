@@ -49,6 +49,8 @@ def embedded_cuda(file: SourceFile, source: Source, guards: PythonGuards) -> lis
     if parse is None:
         return []
     text = bytearray(re.sub(rb"[^\n]", b" ", file.data))
+    if len(pieces) > MAX_PIECES:
+        source.cut = pieces[MAX_PIECES].start_point[0] + 1
     for node in pieces[:MAX_PIECES]:
         _copy(source, node, text)
     inner = parse(SourceFile(file.path, "cuda", bytes(text), file.origin))

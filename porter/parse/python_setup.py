@@ -47,7 +47,9 @@ def setup_facts(file: SourceFile, source: Source, guards: PythonGuards, known: l
         if fact.kind == "py_call" and last in EXTENSIONS:
             facts.append(Fact("build_symbol", last, fact.span, "build", fact.live, SEEN_BY, fact.args))
     if any(clue in source.lower for clue in FLAG_CLUES):
-        facts += _flags(source, guards)
+        found = _flags(source, guards)
+        source.cut = found[-1].span.line if len(found) >= MAX_FLAGS else source.cut
+        facts += found
     if any(clue in source.lower for clue in LIBRARY_CLUES):
         facts += _libraries(source, guards)
     return facts

@@ -39,6 +39,8 @@ def parse(file: SourceFile) -> Parsed:
     """Facts of a build script: builders and nvcc as build symbols and commands, flags, libraries, variables of the environment."""
     sheet = Sheet(file, "rust")
     tokens = list(_tokens(sheet.text))
+    if tokens and len(tokens) >= MAX_TOKENS:
+        sheet.problem(tokens[-1].end, f"more than {MAX_TOKENS:,} words; the rest was not read")
     flags: list[Word] = []
     calls: list[str] = []  # around the token: names before "(", empty for other brackets
     told: set[str] = set()

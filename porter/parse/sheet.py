@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TypeVar
 
 from porter.model import Fact, Live, Problem, SourceFile, Span
 from porter.parse import Parsed
+
+T = TypeVar("T")
 
 MAX_FACTS = 50_000
 MAX_PROBLEMS = 50
@@ -66,6 +70,12 @@ class Sheet:
         kept = {key: value[:MAX_NAME] for key, value in detail.items() if value}
         fact = Fact(kind, name[:MAX_NAME], self.span(start, end), context, live, self.seen_by, (), kept)
         self.parsed.facts.append(fact)
+
+    def first(self, values: Sequence[T], most: int, what: str, offset: int = 0) -> Sequence[T]:
+        """The values, no more than ``most`` of them; what is left out is a problem, or a long list would hide what stands at its end."""
+        if len(values) > most:
+            self.problem(offset, f"more than {most:,} {what}; the rest was not read")
+        return values[:most]
 
     def problem(self, offset: int, what: str, matters: bool = True) -> None:
         """Note what could not be read; only the first MAX_PROBLEMS are kept."""

@@ -11,7 +11,7 @@ from porter.parse.command_line import Invocation, read_command
 from porter.parse.sheet import Sheet
 from porter.parse.shell_arrays import Arrays
 from porter.parse.shell_guards import lives
-from porter.parse.shell_words import Command, assignment, commands
+from porter.parse.shell_words import MAX_COMMANDS, Command, assignment, commands
 from porter.parse.vendor_images import VENDOR_IMAGE
 
 MAX_DEPTH = 4
@@ -39,6 +39,8 @@ def read_script(
     while work:
         begin, stop, around, depth = work.pop()
         listed = commands(text, begin, stop)
+        if len(listed) >= MAX_COMMANDS:
+            sheet.problem(stop, f"more than {MAX_COMMANDS:,} commands; the rest was not read")
         for command, guard in zip(listed, lives(listed), strict=True):
             here = narrowest((around, guard))
             if not arrays.takes(command):

@@ -43,7 +43,7 @@ def _names(sheet: Sheet, places: TomlPlaces, data: dict[str, Any], section: str,
     table: Any = data
     for part in section.split("."):
         table = table.get(part) if isinstance(table, dict) else None
-    for name, value in list(table.items())[:MAX_ENTRIES] if isinstance(table, dict) else []:
+    for name, value in sheet.first(list(table.items()), MAX_ENTRIES, "names in one table") if isinstance(table, dict) else []:
         at = places.key(f"{section}.{name}")
         if at < 0 and isinstance(value, dict):  # [dependencies.name]: the first line of the table says it
             at = max((places.key(f"{section}.{name}.{key}") for key in list(value)[:1]), default=0)
@@ -52,14 +52,14 @@ def _names(sheet: Sheet, places: TomlPlaces, data: dict[str, Any], section: str,
         label = f"crate:{name}" if kind == "build_symbol" else name.lower().replace("_", "-")
         sheet.add(kind, label, at, at + len(name), specifier=str(version))
         asked = value.get("features") if kind == "build_symbol" and isinstance(value, dict) else None
-        for feature in asked[:MAX_FEATURES] if isinstance(asked, list) else []:
+        for feature in sheet.first(asked, MAX_FEATURES, "features in one list") if isinstance(asked, list) else []:
             sheet.add(kind, f"{label}/{feature}", at, at + len(name))
 
 
 def _features(sheet: Sheet, places: TomlPlaces, table: Any) -> None:
     """Features of other crates that the crate's own features turn on: cuda = ["candle-core/cuda", "ort?/cuda"]."""
-    for name, asked in list(table.items())[:MAX_ENTRIES] if isinstance(table, dict) else []:
-        for text in asked[:MAX_FEATURES] if isinstance(asked, list) else []:
+    for name, asked in sheet.first(list(table.items()), MAX_ENTRIES, "features") if isinstance(table, dict) else []:
+        for text in sheet.first(asked, MAX_FEATURES, "features in one list") if isinstance(asked, list) else []:
             crate, slash, feature = str(text).partition("/")
             if slash:
                 at = max(places.string(str(text), f"features.{name}"), 0)

@@ -38,6 +38,7 @@ def parse(file: SourceFile) -> Parsed:
             continue  # a schema: it says what may be asked for, and asks for nothing
         for path, node, key in walk(document):
             if len(sheet.parsed.facts) > MAX_LEAVES:
+                sheet.problem(node.start, f"more than {MAX_LEAVES:,} facts in one file; the rest was not read")
                 break
             if node.style == "map":
                 _mapping(sheet, node, path, scripts)
