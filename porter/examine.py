@@ -13,9 +13,10 @@ from porter.config import Config
 from porter.contents import content_of
 from porter.discover import Entry
 from porter.flow.program import Program
-from porter.hipify import api, difference, engine, gets_runtime_unasked, perl
+from porter.hipify import difference, engine, gets_runtime_unasked, perl
 from porter.hipify.live import live_lines
 from porter.kinds import decode, kind_of, looks_binary
+from porter.macro_states import aliases
 from porter.many import Many
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
 from porter.packed import text as packed_text
@@ -83,6 +84,7 @@ class Auditor:
         self.nothing = link.link([], config.defines)
         self._kept: dict[str, Parsed] = {}
         self._kept_bytes = 0
+        self.room = KEPT_BYTES
         self._digest = b""
         self.matcher = detect.Matcher(ruleset)
         self.detectors = detect.load_detectors(ruleset)
@@ -97,7 +99,7 @@ class Auditor:
         """Take what the survey of all files gave, for the examinations that follow."""
         self.index = index
         self.modules = modules
-        self.aliases = _aliases(index)
+        self.aliases = aliases(index)
         self.widths = survey_widths.defined_for_kernels(index.files, index.resolve)
 
     def load(self, entry: Entry) -> SourceFile | Problem:
@@ -147,9 +149,13 @@ class Auditor:
             what = f"the survey failed: {type(error).__name__}: {str(error)[:200]}"
             return Surveyed(entry.path, None, (Problem("survey", entry.path, 0, what),))
 
+    def keep(self, room: int) -> None:
+        """Change the room for parses that all workers together have, in bytes of sources."""
+        self.room = room
+
     def _keep(self, parsed: Parsed) -> None:
         """Hold a parse for the examination; a parse takes some sixty times its text, so only so much of it."""
-        if self._kept_bytes + len(parsed.file.data) <= KEPT_BYTES // max(self.config.jobs, 1):
+        if self._kept_bytes + len(parsed.file.data) <= self.room // max(self.config.jobs, 1):
             self._kept[parsed.file.path] = parsed
             self._kept_bytes += len(parsed.file.data)
 
@@ -281,14 +287,6 @@ def _let_go(parsed: Parsed) -> None:
         if isinstance(program, Program):
             vars(program).clear()
         one.extra.clear()
-
-
-def _aliases(index: Any) -> frozenset[str]:
-    """CUDA names that the project itself gives another meaning in the build for AMD: #define cudaMalloc hipMalloc under a guard."""
-    return frozenset(
-        name for name, found in index.macros.items()
-        if any(macro.live is not Live.NO and macro.nvidia is Live.NO for _, macro in found) and api.lookup(name) is not None
-    )  # fmt: skip
 
 
 def _too_long(entry: Entry) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from porter.hipify import api
 from porter.model import Live
 from porter.survey import Macro
 
@@ -20,3 +23,11 @@ def state(found: list[tuple[Live, Macro]]) -> tuple[str, str]:
     if sure:
         return ("yes", "")
     return ("unknown", "") if any(live is Live.UNKNOWN for live, _ in found) else ("no", "")
+
+
+def aliases(index: Any) -> frozenset[str]:
+    """CUDA names that the project itself gives another meaning in the build for AMD: #define cudaMalloc hipMalloc under a guard."""
+    return frozenset(
+        name for name, found in index.macros.items()
+        if any(macro.live is not Live.NO and macro.nvidia is Live.NO for _, macro in found) and api.lookup(name) is not None
+    )  # fmt: skip

@@ -16,13 +16,14 @@ from porter.cache import Store
 from porter.config import Config
 from porter.contents import content_of
 from porter.discover import Entry
-from porter.examine import SURVEYED, Auditor, Examined, Surveyed
+from porter.examine import KEPT_BYTES, SURVEYED, Auditor, Examined, Surveyed
 from porter.model import Origin, Problem, Report
 from porter.rules import RuleSet
 
 Progress = Callable[[str, int, int], None]  # stage, bytes done, bytes in all
 _KeysOf = Callable[[Entry], tuple[bytes, ...]]  # digests of what may have a say in a file
 PUT_BYTES = 8 * 2**20  # of values that wait to be written together
+MANY_PARSES = 16  # times the room for them: so few are kept then that their memory counts more than the time
 GET_FILES = 1000  # whose values are read together
 # What depends on the machine's speed or on another program is found again the next time.
 PASSING = re.compile(r"gave up after|took more than|s were over|MemoryError|could not be opened|cannot be read")
@@ -94,11 +95,15 @@ class Passes:
         """What files tell each other, by path; a file that kills its worker here is named by the examination."""
         wanted = [e for e in entries if e.kind in SURVEYED and (e.kind != "python" or e.path.endswith("setup.py"))]
         wanted = [e for e in wanted if e.origin in (Origin.OWN, Origin.AMD) or self.config.include_vendored]
+        if sum(entry.size for entry in wanted if entry.kind == "cuda") > MANY_PARSES * KEPT_BYTES:
+            self._pool.tell("keep", 0)
         found = self._known("survey", wanted, Surveyed, lambda _: (b"",), self.aside.surveyed)
         for outcome in self._over("survey", wanted, found):
             if outcome.value is not None and not any(PASSING.search(problem.what) for problem in outcome.value.problems):
                 self._keep("survey", outcome.task, outcome.value, b"")
             found[outcome.task] = self.aside.surveyed(outcome.value or Surveyed(outcome.task.path, None))
+        if self.aside.is_full:
+            self._pool.close()  # before what they told is linked; others will share the index
         return sorted(found.values(), key=lambda survey: survey.path)
 
     def examine(self, entries: Iterable[Entry], surveys: list[Surveyed], index: link.Index, modules: frozenset[str]) -> list[Examined]:

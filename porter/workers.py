@@ -25,6 +25,9 @@ CHUNK_BYTES = 400_000
 CHUNK_FILES = 64
 LOOK_SECONDS = 0.5  # between two looks whether a worker hangs
 TRIES = 2
+LIFE_BYTES = (
+    64 * 2**20
+)  # of tasks, after which another process takes a worker's place: libraries leak (tree-sitter 0.26 each text it reads)
 
 
 class Outcome(NamedTuple):
@@ -119,7 +122,7 @@ class Pool:
         left = len(tasks)
         try:
             while left:
-                self._hand_out(method, queue)
+                self._hand_out(method, queue, size)
                 for outcome, number in self._gather(queue, tries, size):
                     left -= 1
                     self._home[outcome.task] = number
@@ -136,17 +139,21 @@ class Pool:
         for task in tasks:
             yield Outcome(task, getattr(self._here, method)(task))
 
-    def _hand_out(self, method: str, queue: _Queue) -> None:
+    def _hand_out(self, method: str, queue: _Queue, size: Callable[[Any], int]) -> None:
         """Give idle workers their next bundle; Ctrl-C waits until they have been started, lest it hit one that does not ignore it yet."""
         for number in range(self.jobs):
             worker = self._workers[number]
             if worker is not None and worker.bundle:
                 continue
+            if worker is not None and worker.read > LIFE_BYTES:
+                self._replace(number)
+                worker = None
             bundle = queue.next(number)
             if not bundle:
                 continue
             if worker is None:
                 worker = self._workers[number] = _Worker(*self._making(), self._told)
+            worker.read += sum(map(size, bundle))
             if not worker.give(method, bundle):
                 queue.back(bundle)
                 self._replace(number)
@@ -233,6 +240,7 @@ class _Worker:
         context = _context()
         self.pipe, theirs = context.Pipe()
         self.bundle: list[Any] = []
+        self.read = 0  # bytes of the tasks that it was given
         self._given = time.monotonic()
         self._seat = context.RawArray("d", [0.0, 0.0])  # answers and tasks begun, and when the last was begun
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from test_repos import REPOS
 
-from porter import aside, link, name_table, pages, pipeline, render, spill
+from porter import aside, link, name_table, pages, passes, pipeline, render, spill, workers
 from porter.config import Config
 from porter.errors import ToolError
 from porter.examine import Surveyed
@@ -60,6 +60,22 @@ def test_reports_are_the_same_when_everything_is_put_aside(
     assert isinstance(light.findings, Pages)
     assert light.findings.spill.size > 0
     assert texts(light) == before
+
+
+def test_parses_are_not_kept_where_few_of_them_could_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, tuple[object, ...]]] = []
+    really = workers.Pool.tell
+
+    def tell(pool: workers.Pool, method: str, *args: object) -> None:
+        told.append((method, args))
+        really(pool, method, *args)
+
+    monkeypatch.setattr(workers.Pool, "tell", tell)
+    before = texts(scan(TREES[0]))
+    assert ("keep", (0,)) not in told
+    monkeypatch.setattr(passes, "KEPT_BYTES", 1)
+    assert texts(scan(TREES[0])) == before
+    assert ("keep", (0,)) in told
 
 
 def test_a_page_gives_its_values_by_place_by_slice_and_to_another_process(everything_aside: None) -> None:

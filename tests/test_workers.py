@@ -55,6 +55,17 @@ def test_a_death_costs_one_task() -> None:
     assert {task: o.value for task, o in outcomes.items() if task != 7} == {n: n * n for n in range(40) if n not in (7, 8)}
 
 
+def test_a_worker_that_has_read_much_is_replaced_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "CHUNK_FILES", 1)
+    tasks = list(range(1, 13))
+    living = dict(o.value for o in workers.run(Clerk, (), "where", tasks, lambda _: 10, 1))
+    assert len(set(living.values())) == 1
+    monkeypatch.setattr(workers, "LIFE_BYTES", 30)
+    replaced = dict(o.value for o in workers.run(Clerk, (), "where", tasks, lambda _: 10, 1))
+    assert sorted(replaced) == tasks
+    assert len(set(replaced.values())) == 3  # four tasks each
+
+
 def test_a_worker_killed_from_outside_costs_nothing(tmp_path: Path) -> None:
     outcomes = {o.task: o.value for o in workers.run(Clerk, (str(tmp_path),), "square", [1, 2, 3, 4, 5, 6], size, 2)}
     assert outcomes == {n: n * n for n in range(1, 7)}
