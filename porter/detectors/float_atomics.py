@@ -20,6 +20,7 @@ UNSAFE_FLAG = "-munsafe-fp-atomics"
 MANAGED = frozenset(("cudaMallocManaged", "hipMallocManaged"))
 NARROW = re.compile(r"\b(?P<type>(?:__)?half2?|(?:__)?nv_bfloat162?|float[24])\b(?=[\w\s]*\*)")
 CAST = re.compile(r"\(*\s*(?:reinterpret_cast\s*<\s*|\(\s*)(?P<type>(?:__)?half2?|(?:__)?nv_bfloat162?|float[24])\s*\*")
+MAX_NODES = 4_000  # of a function's tree
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -65,11 +66,28 @@ def _narrow(parsed: Parsed, index: Any) -> Iterator[Hit]:
         cast = CAST.match(fact.args[0])
         names = NAME.findall(fact.args[0])
         function = places.function_at(parsed, fact.span) if names and cast is None else None
-        text = dict(_listed(parsed, function)).get(names[0], "") if function is not None else ""
+        text = dict(_listed(parsed, function)).get(names[0], "") or _local(parsed, function, names[0]) if function is not None else ""
         found = cast or (NARROW.search(text) if "*" in text else None)
         if found is not None and not _has_overload(found["type"], index):
             sure = Confidence.MEDIUM if "bf" in found["type"] else Confidence.HIGH
             yield Hit("narrow-float-atomic", fact.span, f"atomicAdd on {found['type']}", found["type"], confidence=sure)
+
+
+def _local(parsed: Parsed, function: Any, name: str) -> str:
+    """The declaration of a pointer within a function, `half2* out = …` or `auto* out = reinterpret_cast<half2*>(…)`; empty for none."""
+    pending = [function.child_by_field_name("body")]
+    for _ in range(MAX_NODES):
+        node = pending.pop() if pending else None
+        if node is None:
+            return ""
+        if node.type == "declaration":
+            head, _, value = places.text(parsed, node).decode("utf-8", "replace")[:400].partition("=")
+            names = NAME.findall(head.partition("[")[0])
+            if names and names[-1] == name:
+                cast = CAST.match(value.strip()) if "auto" in names else None
+                return f"{cast['type']}*" if cast else head
+        pending += node.named_children if node.type not in ("expression_statement", "return_statement") else ()
+    return ""
 
 
 def _has_overload(name: str, index: Any) -> bool:

@@ -16,12 +16,15 @@ from porter.flow.roles import survey
 from porter.flow.tails import tails
 from porter.flow.use import Use, Uses
 from porter.flow.values import HARDWARE, WARP
-from porter.flow.warps import fixed_uses, hardware_uses
+from porter.flow.warps import fixed_uses, hardware_uses, same
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
 WAITS = re.compile(r"(?i)(?:\w+_)?(?:try_|consumer_|producer_|barrier_)?(?:wait|acquire|arrive)(?:_\w+)?\Z")
+TAKES = re.compile(r"(?i)lock|acquire|enter")
+RELEASES = frozenset(("atomicExch", "atomicCAS", "atomicSub"))
+COUNTS = frozenset(("atomicAdd", "atomicAnd"))  # of the lock itself
 PTX_WAITS = re.compile(r"mbarrier\.(?:try|test)_wait|\bbar(?:rier)?\.(?:cta\.)?sync\s+(?:%?\w+)\s*,")
 
 
@@ -36,7 +39,7 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         yield from _early_exit(uses, program)
         yield from _divergent_barrier(uses)
         yield from _roles(uses.env)
-        yield from _spin(uses.env)
+        yield from _spin(uses.env, program)
 
 
 def _empty(program: Program) -> Iterator[Hit]:
@@ -145,26 +148,63 @@ def _by_warp(env: Env, condition: Expr) -> bool:
     return any(side.kind == "warp" and side.proven and side.width == WARP for side in sides) and any(side.kind == "const" for side in sides)
 
 
-def _spin(env: Env) -> Iterator[Hit]:
-    """while (atomicCAS(lock) != 0); with the release after the loop, by more than one lane of a warp."""
+def _spin(env: Env, program: Program) -> Iterator[Hit]:
+    """while (atomicCAS(lock) != 0); with the release after the loop, or in another function, by more than one lane of a warp."""
     for event in env.function.events:
         if event.kind != "loop" or event.value is None or not event.loops:
             continue
         loop = event.loops[-1]
-        if not any(part.kind == "call" and part.name in ("atomicCAS", "atomicExch") for part in env.walked(event.value)):
+        taken = next((part for part in env.walked(event.value) if part.kind == "call" and part.name in ("atomicCAS", "atomicExch")), None)
+        if taken is None or event.value is not loop.condition or _only_reads(taken):
             continue
-        if event.value is not loop.condition or any(_releases(other) for other in env.function.events if loop in other.loops):
+        if any(_releases(other, taken) for other in env.function.events if loop in other.loops):
             continue
-        later = [other for other in env.function.events if other.line > loop.end_line and _releases(other)]
-        if later and not any(_one_lane(env, guard) for guard in event.guards):
-            message = f"lanes of one wave spin on a lock that {env.function.name} frees after the loop"
-            yield Hit("intra-wave-spin-lock", event.span, message, env.function.name, confidence=Confidence.MEDIUM)
+        if any(_one_lane(env, guard) for guard in event.guards):
+            continue
+        name = env.function.name
+        if any(other.line > loop.end_line and _releases(other, taken) for other in env.function.events):
+            message = f"lanes of one wave spin on a lock that {name} frees after the loop"
+            yield Hit("intra-wave-spin-lock", event.span, message, name, confidence=Confidence.MEDIUM)
+        elif env.function.side != "kernel" and TAKES.search(name) and not _by_one_lane(program, name):
+            message = f"lanes of one wave spin on a lock that {name} takes and another function frees"
+            yield Hit("intra-wave-spin-lock", event.span, message, name, confidence=Confidence.LOW)
 
 
-def _releases(event: Event) -> bool:
+def _only_reads(call: Expr) -> bool:
+    """True for atomicCAS(p, 1, 1), which changes nothing: what it waits for, another block does."""
+    return call.name == "atomicCAS" and len(call.args) == 3 and same(call.args[1], call.args[2])
+
+
+def _by_one_lane(program: Program, name: str) -> bool:
+    """True where every call of a function or method in the file stands under a condition that one lane passes."""
+    guards = [
+        (env, event)
+        for env in program.envs
+        for event in env.function.events
+        for root in (event.value,)
+        if root is not None and any(part.kind in ("call", "method") and name in (part.op, part.name) for part in env.walked(root))
+    ]
+    return bool(guards) and all(any(_one_lane(env, guard) for guard in event.guards) for env, event in guards)
+
+
+def _releases(event: Event, taken: Expr) -> bool:
+    """True for an atomic that may free the lock, and for a plain store into it."""
     if event.kind == "loop" or event.value is None:
         return False
-    return any(part.kind == "call" and part.name in ("atomicExch", "atomicCAS", "atomicSub") for part in walk(event.value))
+    if event.kind == "assign" and event.op == "=" and event.target is not None and taken.args:
+        lock, stored = _named(taken.args[0]), _named(event.target)
+        if lock and lock == stored and event.target.kind in ("index", "unary"):
+            return True
+    own = _named(taken.args[0]) if taken.args else ""
+    return any(
+        part.kind == "call" and (part.name in RELEASES or (part.name in COUNTS and part.args and _named(part.args[0]) == own))
+        for part in walk(event.value)
+    )
+
+
+def _named(expr: Expr) -> str:
+    """The first name of an expression, such as lock of &lock[i] and of *lock."""
+    return next((part.op for part in walk(expr) if part.kind == "name"), "")
 
 
 def _one_lane(env: Env, guard: Guard) -> bool:

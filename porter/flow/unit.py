@@ -28,7 +28,8 @@ IN_ANY_CASE = index_of(frozenset((
     b"shfl", b"ballot", b"warp", b"lane", b"activemask", b"match_a", b"wave", b"tiled_partition", b"coalesced_threads", b"wmma",
 )))  # fmt: skip
 AS_WRITTEN = index_of(frozenset((
-    b"cub::", b"<<<", b"volatile", b"atomicCAS", b"cudaLaunchKernel", b"dim3", b"multiProcessor", b"Occupancy", b"launch_bounds__",
+    b"cub::", b"<<<", b"volatile", b"atomicCAS", b"atomicExch", b"cudaLaunchKernel", b"dim3", b"multiProcessor", b"Occupancy",
+    b"launch_bounds__",
 )))  # fmt: skip
 CUES = re.compile(
     rb"[_>W0136](?:(?<=_)sync\b|(?<=>)>=?\s*5\b|(?<=W)(?<!\wW)S\b|(?<=0)x[fF]{8}"
