@@ -16,8 +16,12 @@ REPOSITORIES = {
     "vllm/vllm-openai": "vllm-cuda-image",
     "lmsysorg/sglang": "sglang-cuda-image",
     "huggingface/text-generation-inference": "tgi-cuda-image",
+    "nvcr.io/nvidia/tritonserver": "triton-server-image",
+    "nvcr.io/nvidia/tensorrtserver": "triton-server-image",
 }
 
+NOT_A_SERVER = re.compile(r"-sdk\Z")  # Triton's clients
+CUDA_NAME = re.compile(r"(?:^|[-_.])cuda(?:[-_]|\Z)", re.IGNORECASE)  # llm-d-cuda, llama.cpp:server-cuda
 CUDA_TAG = re.compile(r"(?:^|[^a-z0-9])(?:cu-?\d{2,3}|cuda-?\d+(?:[._-]\d+)*)(?:[^0-9]|\Z)", re.IGNORECASE)
 NGC = re.compile(r"nvcr\.io/(?!nim/|nvidia/(?:base|distroless)/)(?![\w./-]*(?:frontend|playground|[-_]ui)\Z)[\w./-]+\Z")
 NAMED_ELSEWHERE = re.compile(
@@ -37,15 +41,18 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
             yield Hit("cuda-tagged-image", fact.span, f"runs on image {fact.name}", fact.name, "cuda-tagged-image", live=fact.live)
         for name, rule in REPOSITORIES.items():
             mine = repository == name or repository.endswith("/" + name)
-            if mine and not any(build in tag.lower() for build in OTHER_BUILDS):
+            if mine and not NOT_A_SERVER.search(tag) and not any(build in tag.lower() for build in OTHER_BUILDS):
                 yield Hit(rule, fact.span, f"runs on image {fact.name}", fact.name, rule, live=fact.live)
 
 
 def _is_for_cuda(repository: str, tag: str) -> bool:
-    """Whether the tag or NVIDIA's registry says that an image is built on CUDA, and no rule of its own names it."""
+    """Whether the name, the tag or NVIDIA's registry says that an image is built on CUDA, and no rule of its own names it."""
     if NAMED_ELSEWHERE.match(repository) or any(repository == name or repository.endswith("/" + name) for name in REPOSITORIES):
         return False
-    return NGC.match(repository) is not None or (CUDA_TAG.search(tag) is not None and not any(word in tag.lower() for word in OTHER_BUILDS))
+    if NGC.match(repository):
+        return True
+    is_named = CUDA_NAME.search(repository.rpartition("/")[2]) or CUDA_NAME.search(tag) or CUDA_TAG.search(tag)
+    return is_named is not None and not any(word in tag.lower() for word in OTHER_BUILDS)
 
 
 def _split(image: str) -> tuple[str, str, str]:

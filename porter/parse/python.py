@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from porter.model import Fact, Problem, SourceFile, Span
 from porter.parse import Parsed, python_parts
 from porter.parse.python_calls import call_facts
+from porter.parse.python_docker import docker_facts
 from porter.parse.python_embedded import embedded_cuda
 from porter.parse.python_facts import Collector
 from porter.parse.python_guards import guards_of
@@ -66,6 +67,7 @@ def read(file: SourceFile, words: Words | None, place: Callable[[Span], Span] | 
         collector.look(path)
     facts += collector.facts if not TEST_PATH.search(file.path) else [fact for fact in collector.facts if fact.kind != "image"]
     facts += setup_facts(file, source, guards, facts)
+    facts += [] if TEST_PATH.search(file.path) or place is not None else docker_facts(file, source, guards)
     parsed.facts = with_manner(source, _in_order(facts))
     parsed.embedded = embedded_cuda(file, source, guards)
     _note_problems(parsed, source)

@@ -6,6 +6,7 @@ All strings of a file become one CUDA source: the file's bytes with everything e
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from porter.model import SourceFile
@@ -48,14 +49,19 @@ def embedded_cuda(file: SourceFile, source: Source, guards: PythonGuards) -> lis
     parse = parser_of("cuda") if pieces else None
     if parse is None:
         return []
-    text = bytearray(re.sub(rb"[^\n]", b" ", file.data))
     if len(pieces) > MAX_PIECES:
         source.cut = pieces[MAX_PIECES].start_point[0] + 1
-    for node in pieces[:MAX_PIECES]:
-        _copy(source, node, text)
-    inner = parse(SourceFile(file.path, "cuda", bytes(text), file.origin))
+    inner = parse(SourceFile(file.path, "cuda", blanked_but(file, source, pieces[:MAX_PIECES]), file.origin))
     put_within(inner, guards)
     return [inner]
+
+
+def blanked_but(file: SourceFile, source: Source, strings: Iterable[Node]) -> bytes:
+    """A file with everything but the contents of these strings blanked, so that lines and columns stay."""
+    text = bytearray(re.sub(rb"[^\n]", b" ", file.data))
+    for node in strings:
+        _copy(source, node, text)
+    return bytes(text)
 
 
 def _pieces(source: Source) -> list[Node]:

@@ -9,7 +9,7 @@ from porter.model import Fact
 from porter.parse.python_commands import built_command
 from porter.parse.python_guards import PythonGuards
 from porter.parse.python_imports import SEEN_BY, is_optional_import
-from porter.parse.python_strings import constant, string_value
+from porter.parse.python_strings import constant, form_of, string_value
 from porter.parse.python_tree import Source, field
 from porter.parse.vendor_images import VENDOR_IMAGE
 
@@ -128,6 +128,8 @@ class Collector:
         if node.end_byte - node.start_byte > 4 * MAX_STRING:
             return
         value = string_value(self.source, node)
+        if value is None and VENDOR_IMAGE.fullmatch(form := form_of(self.source, node)):
+            self.emit("image", form, node)
         if not value or len(value) > MAX_STRING:
             return
         self.emit("py_string", value, node)

@@ -35,6 +35,12 @@ def string_value(source: Source, node: Node) -> str | None:
     return "".join(_piece(source, piece) for piece in pieces)
 
 
+def form_of(source: Source, node: Node) -> str:
+    """A string of one piece with {} for each part that is computed: f"image:{version}" is image:{}."""
+    parts = [child for child in node.children if child.type in ("string_content", "interpolation")]
+    return "".join("{}" if part.type == "interpolation" else source.text(part) for part in parts[:16])
+
+
 def string_pieces(node: Node) -> list[Node] | None:
     """The string nodes that make up a constant, in order; None when something else is among them."""
     pieces: list[Node] = []

@@ -17,16 +17,18 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from porter.model import Rule
+from porter.parse.python_docker import DOCKER_CLUES
 from porter.parse.word_index import WordIndex, index_of
 from porter.size import served
 
 LITERAL_KINDS = ("py_arg", "py_string", "env_var", "command", "command_flag", "index_url")
 DOTTED_KINDS = ("py_call", "py_attr")
-BASE_WORDS = (
+BASE_WORDS: tuple[bytes | tuple[bytes, ...], ...] = (
     b"install_requires", b"extras_require", b"setup_requires", b"__global__", b"__device__", b"rawkernel", b"rawmodule", b"sourcemodule",
     b"load_inline", b"nvcc", b"cpp_extension", b"cudaextension", b"extra_cuda_cflags",  # build_symbol and compile_flag facts
     (b'"-d', b"__global__"), (b"'-d", b"__global__"),  # macros that options of a program define for the CUDA in its strings
-    b"rocm", (b"hip", b"rocm"),  # a sign of a port is worth a look too
+    *DOCKER_CLUES,
+    b"nvcr.io/", b"rocm", (b"hip", b"rocm"),  # a sign of a port is worth a look too
 )  # fmt: skip
 BY_NAME = (  # words of calls that import what a string names, or ask for it
     b"import_module", b"find_spec", b"importorskip", b"__import__", b"importlib.metadata", b"importlib import metadata",

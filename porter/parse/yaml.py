@@ -105,7 +105,7 @@ def _images(sheet: Sheet, node: Node, path: str) -> str:
     found = ""
     for name, value in node.pairs:
         key = (name.value or "").lower()
-        named = key.endswith("image") or key in ("container", "base_image", "image_name")
+        named = key.endswith("image") or key in ("container", "base_image", "image_name", "newname")  # the last is kustomize's
         if value.value is not None and (named or VENDOR_IMAGE.fullmatch(value.value)):
             found = _image(sheet, value, node.live) or found
         elif key == "services" and value.style == "list":
