@@ -87,10 +87,11 @@ def _spread(parsed: Parsed, functions: tuple[FunctionDef, ...], said: list[tuple
     starts = [functions[i].line for i in order]
     words: list[set[str]] = [set() for _ in functions]
     calls: list[set[str]] = [set() for _ in functions]
+    ends = [function.end_line if function.side in DEVICE_SIDES else 0 for function in functions]  # nobody asks for those of the host
 
     def around(line: int) -> list[int]:
         last = bisect_right(starts, line)
-        return [i for i in order[max(0, last - MAX_NESTED) : last] if line <= functions[i].end_line]
+        return [i for i in order[max(0, last - MAX_NESTED) : last] if line <= ends[i]]
 
     live: dict[int, list[int]] = {}  # several facts stand on most lines
     for fact in parsed.facts:

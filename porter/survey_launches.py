@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -39,13 +40,14 @@ class Launch(msgspec.Struct, frozen=True, gc=False):
 def launched(found: Captured, parsed: Parsed) -> Iterator[Launch]:
     """The launches of a file; a local name of a kernel is replaced by the kernel's own."""
     variables: dict[str, str] | None = None
+    declared = functools.cache(lambda: _declared(found))  # few files ask, and those for many calls
     for fact in parsed.facts:
         made = _launch(fact)
         if made is None and not (fact.kind == "call" and _WRAPPER.search(fact.name)):
             continue
         variables = _variables(found) if variables is None else variables
         if made is None:
-            yield from _handed_over(fact, found, variables)
+            yield from _handed_over(fact, found, variables, declared)
             continue
         yield msgspec.structs.replace(made, kernel=variables.get(made.kernel, made.kernel))
 
@@ -62,20 +64,17 @@ def _launch(fact: Fact) -> Launch | None:
     return Launch(names[0], fact.span.line, grid, block, live=fact.live) if names else None
 
 
-def _handed_over(fact: Fact, found: Captured, known: dict[str, str]) -> Iterator[Launch]:
+def _handed_over(fact: Fact, found: Captured, known: dict[str, str], declared: Callable[[], set[str]]) -> Iterator[Launch]:
     """Launches by a function of the project that is given the kernel: launch_attention(ctx, out, attention<64>, warps)."""
-    declared: set[str] | None = None
     for arg in dict.fromkeys(fact.args[:MAX_PLACES]):
         match = _KERNEL.match(arg)
         if match is None:
             continue
         name = match[1]
-        if match[2] is None and name not in known:
-            declared = _declared(found) if declared is None else declared
-            if name in declared:
-                for assigned in _assigned(found, fact.span.line, name):
-                    yield Launch(assigned, fact.span.line, live=fact.live)
-                continue
+        if match[2] is None and name not in known and name in declared():
+            for assigned in _assigned(found, fact.span.line, name):
+                yield Launch(assigned, fact.span.line, live=fact.live)
+            continue
         yield Launch(known.get(name, name) if match[2] is None else name, fact.span.line, live=fact.live)
 
 

@@ -76,22 +76,26 @@ class Reader:
             self._children(work, work.node)
 
     def _push(self, work: _Work, nodes: list[Any], guards: tuple[Guard, ...], loops: tuple[Loop, ...], end: int) -> None:
-        self.stack.extend(_Work(node, guards, loops, end) for node in reversed(nodes))
+        self.stack += [_Work(node, guards, loops, end) for node in reversed(nodes)]
 
     def _children(self, work: _Work, node: Any) -> None:
-        self._push(work, list(node.named_children), work.guards, work.loops, work.scope_end)
+        self._push(work, node.named_children, work.guards, work.loops, work.scope_end)
 
     def _block(self, work: _Work) -> None:
-        self._push(work, list(work.node.named_children), work.guards, work.loops, self.line(work.node.end_point[0]))
+        self._push(work, work.node.named_children, work.guards, work.loops, self.line(work.node.end_point[0]))
 
-    def emit(self, work: _Work, kind: str, node: Any, **fields: Any) -> None:
+    def emit(
+        self, work: _Work, kind: str, node: Any, name: str = "", type: str = "", op: str = "",
+        target: Expr | None = None, value: Expr | None = None, extents: tuple[Expr, ...] = (),
+    ) -> None:  # fmt: skip
         """Append an event."""
         row, column = node.start_point
         end_row, end_column = node.end_point
         column += self.at.column if row == 0 else 0
         end_column += self.at.column if end_row == 0 else 0
-        span = Span(self.line(row), column + 1, self.line(end_row), end_column + 1)
-        self.events.append(Event(kind, span.line, guards=work.guards, loops=work.loops, scope_end=work.scope_end, span=span, **fields))
+        line = row + 1 + self.at.row
+        span = Span(line, column + 1, end_row + 1 + self.at.row, end_column + 1)
+        self.events.append(Event(kind, line, name, type, op, target, value, extents, work.guards, work.loops, work.scope_end, span))
 
     def _expression(self, work: _Work, node: Any) -> None:
         if node.type == "lambda_expression":
@@ -117,8 +121,11 @@ class Reader:
         self._lambdas(work, node)
 
     def _lambdas(self, work: _Work, node: Any) -> None:
-        text = self.at.data[node.start_byte : node.end_byte]
-        if b"[" not in text or (b"[&" not in text and b"[=" not in text and b"[]" not in text and b"](" not in text):
+        start, end = node.start_byte, node.end_byte
+        if self.at.data.find(b"[", start, end) < 0:
+            return
+        text = self.at.data[start:end]
+        if b"[&" not in text and b"[=" not in text and b"[]" not in text and b"](" not in text:
             return
         pending = list(reversed(node.named_children))
         while pending:

@@ -132,14 +132,15 @@ def _functions(nodes: list[Any], at: Origin, names: set[bytes], specifiers: Mapp
     rest: list[tuple[Any, set[bytes]]] = []
     for node in nodes:
         source = at.data[node.start_byte : node.end_byte]
-        if _is_cued(source) or (names and names & set(HEADS.findall(source))):
+        words = set() if _is_cued(source) else set(HEADS.findall(source))
+        if not words or not words.isdisjoint(names):
             made += _with_lambdas(node, at, specifiers)
         else:
-            rest.append((node, set(HEADS.findall(source))))
+            rest.append((node, words))
     names = {function.name.encode() for function in made}
     for _ in range(CALL_LEVELS):
-        callers = [node for node, words in rest if words & names]
-        rest = [(node, words) for node, words in rest if not words & names]
+        callers = [node for node, words in rest if not words.isdisjoint(names)]
+        rest = [(node, words) for node, words in rest if words.isdisjoint(names)]
         found_now = [found for node in callers for found in _with_lambdas(node, at, specifiers)]
         made += found_now
         names = {function.name.encode() for function in found_now}
