@@ -61,11 +61,14 @@ class Matcher:
             parts = name.split(".")
             for length in range(1, len(parts)):
                 found += exact.get(".".join(parts[:length]), ())
-        matching: list[tuple[int, str]] = []
         buckets = self.globs.get(kind, {})
-        for start in dict.fromkeys(name[:length] for length in range(GLOB_LETTERS + 1)):
-            bucket = buckets.get(start)
-            if bucket and self._quick(kind, start, bucket).match(name):
+        starts = [start for start in dict.fromkeys(("", name[:1], name[:2], name[:GLOB_LETTERS])) if start in buckets]
+        if not starts and not found:
+            return ()  # most names
+        matching: list[tuple[int, str]] = []
+        for start in starts:
+            bucket = buckets[start]
+            if self._quick(kind, start, bucket).match(name):
                 matching += [(number, rule) for number, pattern, rule in bucket if _compiled(pattern).match(name)]
         return tuple(dict.fromkeys([*found, *(rule for _, rule in sorted(matching))]))
 

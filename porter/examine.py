@@ -208,7 +208,7 @@ class Auditor:
     def _judged(self, source: SourceFile, parsed: Parsed, lines: int) -> Examined:
         alone = source.kind not in SURVEYED.difference(("python",)) and not source.path.endswith("setup.py") and not parsed.embedded
         index = self.nothing if alone else self.index
-        parsed.facts = [fact for fact in parsed.facts if not own_names.is_own(fact, self.modules)]
+        parsed.facts = own_names.without(parsed.facts, self.modules)
         index.enrich(parsed)
         hits, problems = detect.detect(parsed, index, self.config, self.matcher, self.detectors)
         if source.origin is Origin.AMD:
@@ -251,9 +251,8 @@ class Auditor:
                 words = difference.disagreement(done.output, output)
             except perl.PerlFailed as error:
                 problems.append(Problem("hipify", source.path, 0, f"hipify-perl: {error}; the built-in engine's output is shown", False))
-        diff = engine.diff(source.data, output, source.path, MAX_DIFF_LINES)
-        counts = sum(done.converted.values()), left.total()
-        return HipifyCount(*counts, dict(done.converted), dict(left), packed_text(diff), used, words), problems
+        diff = packed_text(engine.diff(source.data, output, source.path, MAX_DIFF_LINES))
+        return HipifyCount(sum(done.converted.values()), left.total(), dict(done.converted), dict(left), diff, used, words), problems
 
     def rule_lines(self, name: str, data: bytes) -> dict[str, set[int]]:
         """For tests: which rules hit a file that exists only in memory, and on which lines; dead code counts as not hit."""

@@ -137,6 +137,11 @@ def _declared(text: str, toml: bool) -> str:
         return ""
 
 
+def without(facts: list[Fact], own: frozenset[str]) -> list[Fact]:
+    """The facts that speak of other things than what the repository itself holds."""
+    return [fact for fact in facts if not is_own(fact, own)] if own else facts
+
+
 def is_own(fact: Fact, own: frozenset[str]) -> bool:
     """Whether a fact imports, names by its dotted name, or installs what the repository itself holds."""
     if fact.kind == "py_import" or (fact.kind == "py_string" and DOTTED.match(fact.name)):

@@ -42,8 +42,10 @@ def launched(found: Captured, parsed: Parsed) -> Iterator[Launch]:
     variables: dict[str, str] | None = None
     declared = functools.cache(lambda: _declared(found))  # few files ask, and those for many calls
     for fact in parsed.facts:
+        if fact.kind not in ("call", "launch"):
+            continue
         made = _launch(fact)
-        if made is None and not (fact.kind == "call" and _WRAPPER.search(fact.name)):
+        if made is None and not _WRAPPER.search(fact.name):
             continue
         variables = _variables(found) if variables is None else variables
         if made is None:

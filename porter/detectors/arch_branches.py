@@ -96,6 +96,8 @@ def groups(parsed: Parsed) -> list[Group]:
     if not any(word in masked for word in ASKED):
         return []
     lines = directives(masked)
+    if not any(_asks_nvidia(frozenset(NAME.findall(line.text))) for line in lines if "_" in line.text):
+        return []
     around = parsed.extra.get("imported", {})
     theirs = {name: found for name, found in around.get(NVIDIA, {}).items() if name not in RECENT}  # an AMD header may set those
     cuda = run_pass(lines, Preprocessor(Pass(NVIDIA, "device"), RECENT, theirs))

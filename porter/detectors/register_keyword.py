@@ -28,6 +28,8 @@ def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
     if _WORD not in data or parsed.file.path.endswith(".c"):
         return
     masked = lexer.mask(data)
+    if _WORD not in masked:
+        return  # only comments speak of it
     starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
     seen: set[int] = set()
     for at, _ in lexer.words(masked, {_WORD}):

@@ -38,8 +38,8 @@ def quantiles(parts: Mapping[str, Hours], seed: int) -> Quantiles:
     sums = [0.0] * DRAWS
     for stream, hours in sorted(streams.items()):
         below, above = hours.likely - hours.best, hours.worst - hours.likely
-        lows = [below * min(1.0, 2.0 * place) for place in _curve()]  # the part of the way from best to likely
-        highs = [above * max(0.0, 2.0 * place - 1.0) for place in _curve()]  # and from likely to worst
+        lows = [below * place for place in _halves()[0]]  # the part of the way from best to likely
+        highs = [above * place for place in _halves()[1]]  # and from likely to worst
         best, places = hours.best, _places(seed, stream)
         sums = [total + best + lows[place] + highs[place] for total, place in zip(sums, places, strict=True)]
     sums.sort()
@@ -60,7 +60,7 @@ def _places(seed: int, stream: int) -> array[int]:
     """Which of the curve's places each draw of a stream has: 0 to STEPS, its middle at a half."""
     own, root = sqrt(1 - CORRELATION), sqrt(2.0)
     drawn = zip(_shared(seed), _normal(random.Random(f"{seed}:{stream}"), DRAWS), strict=True)
-    return array("H", (int(0.5 * (1.0 + erf((shared + own * one) / root)) * STEPS) for shared, one in drawn))
+    return array("H", [int(0.5 * (1.0 + erf((shared + own * one) / root)) * STEPS) for shared, one in drawn])
 
 
 def _normal(generator: random.Random, count: int) -> list[float]:
@@ -81,6 +81,12 @@ def two_digits(value: float) -> float:
 def times(value: Quantiles, factor: float) -> Quantiles:
     """Each quantile multiplied, to two significant digits."""
     return Quantiles(*(two_digits(getattr(value, name) * factor) for name in _FIELDS))
+
+
+@functools.lru_cache(maxsize=1)
+def _halves() -> tuple[list[float], list[float]]:
+    """The curve up to its middle, and from there on, each on a scale of 0 to 1."""
+    return [min(1.0, 2.0 * place) for place in _curve()], [max(0.0, 2.0 * place - 1.0) for place in _curve()]
 
 
 @functools.lru_cache(maxsize=1)

@@ -11,21 +11,8 @@ from porter.flow.declared import constructed, misread, type_of
 from porter.flow.event import Event, Guard, Loop
 from porter.flow.expr import Expr, Origin, build
 from porter.model import Span
-from porter.parse.cuda_fields import (
-    ALTERNATIVE,
-    BODY,
-    CONDITION,
-    CONSEQUENCE,
-    DECLARATOR,
-    INITIALIZER,
-    LEFT,
-    NAME,
-    RIGHT,
-    SIZE,
-    TYPE,
-    UPDATE,
-    VALUE,
-)
+from porter.parse import cuda_fields
+from porter.parse.cuda_fields import BODY, CONDITION, DECLARATOR, LEFT, NAME, RIGHT, SIZE, VALUE
 
 MAX_EVENTS = 20_000  # of one function; what machines generate beyond this is cut
 
@@ -170,7 +157,7 @@ class Reader:
 
     def _alias(self, work: _Work) -> None:
         node = work.node
-        name, kind = node.child_by_field_id(NAME), node.child_by_field_id(TYPE)
+        name, kind = node.child_by_field_id(NAME), node.child_by_field_id(cuda_fields.TYPE)
         if node.type == "type_definition":
             name = node.child_by_field_id(DECLARATOR)
         if name is not None and kind is not None:
@@ -195,18 +182,18 @@ class Reader:
         condition = build(found, self.at)
         self._evaluate(work, found, condition)
         constant = any(child.type == "constexpr" for child in node.children[:3])
-        other = node.child_by_field_id(ALTERNATIVE)
+        other = node.child_by_field_id(cuda_fields.ALTERNATIVE)
         if other is not None:
             self._push(work, [other], (*work.guards, Guard(condition, False, constant)), work.loops, work.scope_end)
-        then = node.child_by_field_id(CONSEQUENCE)
+        then = node.child_by_field_id(cuda_fields.CONSEQUENCE)
         if then is not None:
             self._push(work, [then], (*work.guards, Guard(condition, True, constant)), work.loops, work.scope_end)
 
     def _loop(self, work: _Work) -> None:
         node = work.node
         end = self.line(node.end_point[0])
-        first, body = node.child_by_field_id(INITIALIZER), node.child_by_field_id(BODY)
-        found, step = node.child_by_field_id(CONDITION), node.child_by_field_id(UPDATE)
+        first, body = node.child_by_field_id(cuda_fields.INITIALIZER), node.child_by_field_id(BODY)
+        found, step = node.child_by_field_id(CONDITION), node.child_by_field_id(cuda_fields.UPDATE)
         condition = build(found, self.at) if found is not None else None
         update = build(step, self.at) if step is not None else None
         variable, start = self._counter(first, update)

@@ -20,6 +20,7 @@ RUNTIME = frozenset(name for name, (_, _, block) in LAUNCHERS.items() if block >
 CONFIGURED = LAUNCHERS.keys() - RUNTIME  # the block is in a configuration before the kernel
 WRAPPER = re.compile(r"(?i)\w*launch\w*\Z")
 AXES = "xyz"
+CALLS = frozenset({"call", "invoke", "method"})
 
 
 class Launch(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -35,7 +36,7 @@ def launches_of(program: Program, env: Env) -> Iterator[Launch]:
     """The launches in a function, in source order."""
     for event in env.function.events:
         for part in env.walked(event.value) if event.value is not None else ():
-            made = _launch(program, env, part)
+            made = _launch(program, env, part) if part.shape or part.kind in CALLS else None
             if made is not None:
                 yield made
 
@@ -43,7 +44,7 @@ def launches_of(program: Program, env: Env) -> Iterator[Launch]:
 def _launch(program: Program, env: Env, part: Expr) -> Launch | None:
     if len(part.shape) >= 2:
         return Launch(_meant(env, part), part, part.shape[1], block_shape(env, part.shape[1]))
-    if part.kind not in ("call", "invoke", "method") or not part.args:
+    if part.kind not in CALLS or not part.args:
         return None
     if part.name in RUNTIME and len(part.args) > 2:
         return Launch(_kernel(env, part.args[0]), part, part.args[2], block_shape(env, part.args[2]))

@@ -67,7 +67,8 @@ def _parse(file: SourceFile) -> Parsed:
         facts.extend(_macro_facts(file.data, found, parsed.problems, file.path))
         _measure(parsed, found)
         own = {name for name, row in defined_types(found) if guards.at(row) is not Live.NO}
-        facts = [fact for fact in facts if fact.kind != "type" or fact.name not in own]  # a file's own type is none of CUDA's
+        if own:  # a file's own type is none of CUDA's
+            facts = [fact for fact in facts if fact.kind != "type" or fact.name not in own]
     tested = {number for line in lines if line.word in _TESTS for number in range(line.line, line.end + 1)}
     facts = [fact for fact in facts if fact.kind != "identifier" or fact.span.line not in tested]  # those are macro_test facts
     facts.extend(ptx.facts_of(ptx.asm_of(parsed), parsed))

@@ -111,6 +111,8 @@ def plain_name(text: bytes) -> str:
 
 def text_of(raw: bytes) -> str:
     """Source text on one line, cut at MAX_TEXT bytes."""
+    if len(raw) <= MAX_TEXT and _WORD.fullmatch(raw):
+        return raw.decode()
     return " ".join(raw[:MAX_TEXT].decode("utf-8", "replace").replace("\\\n", " ").split())
 
 
