@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from porter.flow import number
+from porter.flow import number, warps
+from porter.flow.breaks import Break, breaks_of
 from porter.flow.env import Env
 from porter.flow.program import program_of
 from porter.flow.unit import unit_of
+from porter.flow.use import Uses
 from porter.flow.values import HARDWARE, UNKNOWN_WIDTH, Value
 from porter.model import SourceFile
 from porter.parse import Parsed
@@ -155,3 +157,22 @@ def test_hostile_shapes_end(text: str) -> None:
         for event in env.function.events:
             env.value(event.value)
             env.value(event.target)
+
+
+def test_helpers_of_many_kernels_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = "".join(
+        f"__device__ float h{i}(float v) {{ for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(0xffffffff, v, o); return v; }}\n"
+        for i in range(10)
+    )
+    calls = " ".join(f"v = h{i}(v);" for i in range(10))
+    kernels = "".join(f"__global__ void k{i}(float* p) {{ float v = p[threadIdx.x % 32]; {calls} p[0] = v; }}\n" for i in range(20))
+    seen: list[str] = []
+
+    def counted(uses: Uses) -> list[Break]:
+        seen.append(uses.env.function.name)
+        return breaks_of(uses)
+
+    monkeypatch.setattr(warps, "breaks_of", counted)
+    found = warps.verdicts(program_of(read(sums + kernels)))
+    assert {verdict.state for verdict in found} == {"consistent"}
+    assert len(found) == 30 and sorted(seen) == sorted({verdict.uses.env.function.name for verdict in found})

@@ -8,6 +8,7 @@ from typing import Any
 
 from porter.config import Config
 from porter.detectors.warp_masks import own_macros
+from porter.flow.breaks import same
 from porter.flow.env import Env
 from porter.flow.event import Event, Guard
 from porter.flow.expr import Expr, walk
@@ -16,7 +17,7 @@ from porter.flow.roles import survey
 from porter.flow.tails import tails
 from porter.flow.use import Use, Uses
 from porter.flow.values import HARDWARE, WARP
-from porter.flow.warps import fixed_uses, hardware_uses, same
+from porter.flow.warps import fixed_uses, hardware_uses
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 

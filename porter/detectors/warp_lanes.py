@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 
 from porter.config import Config
+from porter.flow.breaks import Break
 from porter.flow.names import LANE_NAME, WARP_NAME, is_width
 from porter.flow.program import Program, program_of
 from porter.flow.roles import closure, survey
 from porter.flow.tails import tails
 from porter.flow.use import Use
-from porter.flow.warps import Break, Verdict, definitions, places, related, verdicts
+from porter.flow.warps import Verdict, definitions, places, related, verdicts
 from porter.flow.wrappers import sums_elsewhere, waves_elsewhere
 from porter.model import Confidence, Hit, Related
 from porter.parse import Parsed

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from porter.config import Config
+from porter.flow.breaks import breaks_of
 from porter.flow.env import Env
 from porter.flow.expr import Expr, walk
 from porter.flow.launches import Launch, launches_of
@@ -16,7 +17,7 @@ from porter.flow.program import Program, program_of
 from porter.flow.roles import closure, survey
 from porter.flow.use import Uses
 from porter.flow.values import WARP, WAVE
-from porter.flow.warps import breaks_of, hardware_uses, verdicts, width_symbols
+from porter.flow.warps import hardware_uses, verdicts, width_symbols
 from porter.flow.wrappers import collectives_elsewhere, waves_elsewhere
 from porter.link import Index
 from porter.model import Confidence, Hit, Live, Related, Span

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.config import Config
+from porter.flow.breaks import is_mask
 from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr
@@ -15,7 +16,6 @@ from porter.flow.program import program_of
 from porter.flow.roles import survey
 from porter.flow.use import Use, Uses
 from porter.flow.values import Value
-from porter.flow.warps import is_mask
 from porter.model import Confidence, Hit
 from porter.parse import Parsed
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from porter.flow.breaks import same
 from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr
 from porter.flow.values import WARP
-from porter.flow.warps import same
 
 SYNCS = frozenset({"__syncwarp", "__syncthreads", "__threadfence_block", "sync", "__threadfence", "__builtin_amdgcn_wave_barrier"})
 DISTANCES = frozenset({1, 2, 4, 8, 16, WARP})
