@@ -62,7 +62,7 @@ def _launch(fact: Fact) -> Launch | None:
     if places is None:
         return Launch(fact.name, fact.span.line, args[0], args[1], args[2], args[3], fact.live)
     kernel, grid, block = (args[place] if place >= 0 else "" for place in places)
-    names = _NAME.findall(_CAST.sub("", kernel))
+    names = [name for name in _NAME.findall(_CAST.sub("", kernel)) if name.strip("_")]  # a type among arguments may be blanked
     return Launch(names[0], fact.span.line, grid, block, live=fact.live) if names else None
 
 

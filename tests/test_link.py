@@ -181,6 +181,12 @@ void run(context& ctx, float* idle, bool soft) {
 """
 
 
+def test_a_kernel_behind_a_cast_in_a_macro_is_launched() -> None:
+    call = "CHECK(cudaLaunchCooperativeKernel((void *) soft, 1, 32, a));"
+    text = f"__global__ void soft(float* p) {{ p[0] = 1; }}\nvoid f(void** a) {{\n  {call}\n}}\n"
+    assert [kernel.launches for kernel in index_of({"a.cu": text}).kernels] == [1]
+
+
 def test_kernels_that_are_handed_to_a_function_of_the_project_are_launched() -> None:
     index = index_of({"a.cu": HANDED})
     assert {kernel.name: kernel.launches for kernel in index.kernels} == {"attend": 2, "scale": 1, "idle": 0}
