@@ -5,6 +5,7 @@ A changed line counts as git counts it, once removed and once added. The model a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from porter.estimate import features
@@ -73,7 +74,7 @@ def _see(finding: Finding, worst: _Places, used: LineModel) -> None:
 
 
 def _sum(worst: _Places) -> Quantiles:
-    low, mid, high = (sum(three[i] for three in worst.values()) for i in range(3))
+    low, mid, high = (math.fsum(three[i] for three in worst.values()) for i in range(3))  # the same in any order
     return Quantiles(low, mid, mid + 0.6 * (high - mid), high)
 
 
