@@ -39,6 +39,15 @@ def _is_for_amd(path: str, macro: Macro) -> bool:
     return macro.nvidia is Live.NO or is_amd_name(path) or OF_AMD.match(macro.text) is not None
 
 
+def named_warp_size(macros: Mapping[str, Iterable[tuple[str, Macro]]]) -> dict[str, frozenset[str]]:
+    """The files that make a macro another name for warpSize in a build for AMD, by name."""
+    found = {
+        name: frozenset(path for path, macro in listed if macro.text.strip("() ") == "warpSize" and macro.live is not Live.NO)
+        for name, listed in macros.items()
+    }
+    return {name: files for name, files in found.items() if files}
+
+
 def device_functions(functions: Mapping[str, Iterable[tuple[str, FunctionDef]]]) -> dict[str, frozenset[str]]:
     """The files that hold the body of a device function with a name like a builtin's, __trap or __nv_expf, by name.
 

@@ -69,6 +69,7 @@ class Index:
         self.dead_cmake_functions = cmake_includes.dead_functions(cmake, self.dead_cmake)
         self.build_defines = BuildDefines(self.files, self.dead_cmake, self.macros.keys())
         self.shims = answers.macros_for_amd(self.macros)
+        self.warp_names = answers.named_warp_size(self.macros)
         self.backends = answers.backends(self.files.values())
         self.own_builtins = answers.device_functions(self.functions)
         self.unbuilt = built.unbuilt(self.files, self.dead_cmake, self.resolve)

@@ -36,9 +36,10 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     program = program_of(parsed, index)
     yield from _definitions(program, config)
     yield from _local(program, config)
-    if any(name.encode() in parsed.file.data for name in CONSTANT_NAMES):
+    names = CONSTANT_NAMES | _other_names(program)
+    if any(name.encode() in parsed.file.data for name in names):
         for env in program.envs:
-            yield from _not_constant(env)
+            yield from _not_constant(env, names)
     yield from _file_level(program)
     yield from _torch_width(program)
 
@@ -169,18 +170,26 @@ def _mentions(expr: Expr | None, names: frozenset[str] = CONSTANT_NAMES) -> Expr
     return next((part for part in walk(expr) if part.kind == "name" and part.op in names), None)
 
 
-def _not_constant(env: Env) -> Iterator[Hit]:
+def _other_names(program: Program) -> frozenset[str]:
+    """Macros of the file and of headers that it includes which stand for warpSize on AMD."""
+    if not isinstance(program.index, Index) or not program.index.warp_names:
+        return frozenset()
+    around = set(program.index.reach(program.unit.parsed.file.path))
+    return frozenset(name for name, files in program.index.warp_names.items() if files & around)
+
+
+def _not_constant(env: Env, names: frozenset[str]) -> Iterator[Hit]:
     if env.redefines("warpSize"):
         return
     host = env.function.side == "host"
     for event in env.function.events:
-        place = _constant_place(event)
+        place = _constant_place(event, names)
         if place:
             yield _constant_hit(env, event, place)
             continue
         for root in (event.target, event.value):
             if root is not None:
-                yield from _in_expression(env, root, host)
+                yield from _in_expression(env, root, host, names)
 
 
 def _constant_place(event: Event, names: frozenset[str] = CONSTANT_NAMES) -> str:
@@ -200,9 +209,9 @@ def _constant_hit(env: Env, event: Event, place: str) -> Hit:
     return Hit("warpsize-not-constant", event.span, f"warpSize in {place}", env.function.name, confidence=Confidence.HIGH)
 
 
-def _in_expression(env: Env, root: Expr, host: bool) -> Iterator[Hit]:
+def _in_expression(env: Env, root: Expr, host: bool, names: frozenset[str]) -> Iterator[Hit]:
     for part in env.walked(root):
-        if any(_mentions(arg) is not None for arg in part.targs):
+        if any(_mentions(arg, names) is not None for arg in part.targs):
             yield Hit("warpsize-not-constant", part.span, "warpSize as a template argument", env.function.name, confidence=Confidence.HIGH)
         elif part.kind == "call" and part.op in DEDUCED and any(a.kind == "name" and a.op == "warpSize" for a in part.args):
             yield Hit("warpsize-deduced", part.span, f"warpSize passed to {part.op}", part.op, confidence=Confidence.HIGH)
