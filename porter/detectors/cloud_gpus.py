@@ -11,7 +11,7 @@ from porter.model import Fact, Hit, Related
 from porter.parse import Parsed
 
 KINDS = ("yaml", "hcl", "shell", "json", "jenkins", "toml", "make", "python", "notebook")
-WORDS = ((b"=gpu", b"=modal"),)
+WORDS = tuple((b"=gpu", b"=modal", word) for word in (b"import modal", b"from modal", b", modal"))
 RULE = "cloud-gpu-node-selector"
 MAX_RELATED = 20
 TYPE = re.compile(

@@ -13,8 +13,11 @@ from porter.parse import Parsed
 
 KINDS = ("python", "notebook", "cython", "cuda", "cxx")
 WORDS = (
-    b"=cuda", b'"cuda', b"'cuda", b"=nccl", b'"nccl', b"'nccl", b"=cudnn", b"torch.compile", b"matmul_precision", b"emit_nvtx",
-    (b"torch.device(", b"cuda"), (b"", b"triton"),  # with some name of CUDA as its argument; imported
+    *((b"=cuda", word) for word in (b".cuda", b"^cuda(", b"@cuda", b"torch import")),  # an attribute, called, or imported
+    *((b"torch.compile", word) for word in (b"torch.compile(", b"@torch.compile")),
+    b'"cuda', b"'cuda", b"=nccl", b'"nccl', b"'nccl", b"=cudnn", b"matmul_precision", b"emit_nvtx",
+    (b"torch.device(", b"cuda"),  # with some name of CUDA as its argument
+    (b"", b"triton", b"=language"), (b"", b"triton", b"=tl"),  # imported
 )  # fmt: skip
 # rule -> kind of fact -> globs of its names
 USES: dict[str, dict[str, tuple[str, ...]]] = {

@@ -44,13 +44,13 @@ COMMON = frozenset((
 MIN_WORD = 4
 _WILD = re.compile(r"\[[^\]]*\]|[*?]")
 _CHUNK = re.compile(r"[\w.+-]+")
-_IMPORT = re.compile(rb"(?m)^[ \t>]*(?:from|import)[ \t]+([^\n]*)")
+_IMPORT = re.compile(rb"(?m)^[ \t>]*(from|import)[ \t]+([^\n]*)")
 _NAME = re.compile(rb"\w+")
 ALONE, IN_FRONT = b"=", b"^"
 _WORD = re.compile(r"\w+")
 _LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_")
 _ESCAPES = frozenset((b"\\n", b"\\t", b"\\r"))  # their letter is no part of the word behind it
-_VALUE = re.compile(r"\w+=([A-Za-z]\w{2,})(\*?)")
+_VALUE = re.compile(r"\w+=([A-Za-z][\w.-]{2,})(\*?)")
 _ENDING = re.compile(r"(?<=[*?])\.[a-z]{3,}\Z")
 IMPLIED = ("language", "experimental", "gluon")  # `from vllm.triton_utils import tl` is read as triton.language
 
@@ -85,8 +85,9 @@ class Words(msgspec.Struct, frozen=True):
         met = [place for number in starts for words, place in plan.clues.get(number, ()) if words <= starts.keys()]
         worth = bool(met)
         if not worth and not plan.modules.isdisjoint(starts):
-            by_name = not plan.by_name.isdisjoint(starts)
-            worth = by_name or any(not self.modules.isdisjoint(_NAME.findall(match[1])) for match in _IMPORT.finditer(lower))
+            worth = (not plan.by_name.isdisjoint(starts) and plan.names_module(lower, starts)) or any(
+                not self.modules.isdisjoint(_imported(*match.groups())) for match in _IMPORT.finditer(lower)
+            )
         if not worth:
             return Look(False)
         active = plan.always.union(met)
@@ -125,13 +126,29 @@ class _Plan:
         for number, start, end in self.index.matches(lower):
             yield number, start
             for marked, is_alone in self._bounded.get(number, ()):
-                if not (start and lower[start - 1] in _LETTERS and lower[start - 2 : start] not in _ESCAPES) and not (
-                    is_alone and end < len(lower) and lower[end] in _LETTERS
-                ):
+                if _is_bounded(lower, start, end if is_alone else len(lower)):
                     yield marked, start
+
+    def names_module(self, lower: bytes, starts: dict[int, list[int]]) -> bool:
+        """Whether a module that rules match stands somewhere as a word of its own."""
+        found = ((at, at + len(self.index.words[number])) for number in self.modules & starts.keys() for at in starts[number])
+        return any(_is_bounded(lower, start, end) for start, end in found)
 
     def _in_name(self, dotted: str) -> frozenset[int]:
         return frozenset(number for number, _ in self.found(dotted.lower().encode()))
+
+
+def _is_bounded(lower: bytes, start: int, end: int) -> bool:
+    """Whether nothing that belongs to a word stands in front of a place or behind it."""
+    in_front = start and lower[start - 1] in _LETTERS and lower[start - 2 : start] not in _ESCAPES
+    return not in_front and not (end < len(lower) and lower[end] in _LETTERS)
+
+
+def _imported(start: bytes, rest: bytes) -> list[bytes]:
+    """The first names of the modules that a line imports; all names of one that holds more, or imports triton from somewhere else."""
+    if b"triton" in rest or b";" in rest:
+        return _NAME.findall(rest)
+    return [name[0] for part in (rest.split(b",") if start == b"import" else [rest]) if (name := _NAME.match(part.lstrip()))]
 
 
 @functools.lru_cache(maxsize=8)
