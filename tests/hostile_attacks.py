@@ -105,6 +105,8 @@ def write(root: Path) -> None:
             (root / name).write_bytes(data)
     for name, target in LINKS.items():
         (root / name).symlink_to(target)
+    for number in range(1_200):  # longer than Python's stack, which follows a chain by recursion
+        (root / f"chain{number}.cu").symlink_to(f"chain{number + 1}.cu")
     with (root / "big.cu").open("wb") as big:
         big.truncate(50_000_000)
     os.mkfifo(root / "fifo.cu")

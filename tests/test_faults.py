@@ -100,6 +100,14 @@ def test_termination_leaves_neither_a_report_nor_workers(tree: Path, tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir()) == ["repo"]
 
 
+def test_a_workbook_that_cannot_be_written_is_one_line(tree: Path, tmp_path: Path) -> None:
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))  # noqa: E731 - more is needed for its sheets
+    run = porter("scan", str(tree), "-q", "--jobs", "0", "--no-cache", "--output", str(tmp_path / "r.xlsx"), preexec_fn=limit)
+    errors = run.communicate(timeout=100)[1]
+    assert run.returncode == 2 and errors.count(b"\n") == 1 and b"Too many open files" in errors, errors.decode()[-800:]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["repo"]
+
+
 def test_without_file_handles_there_is_one_line_or_a_whole_report(tree: Path, tmp_path: Path) -> None:
     for handles in (8, 20):
         limit = lambda handles=handles: resource.setrlimit(resource.RLIMIT_NOFILE, (handles, handles))  # noqa: E731

@@ -5,10 +5,11 @@ Bytes are the same for the same report: openpyxl writes the time into the file, 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from openpyxl import Workbook
@@ -41,17 +42,32 @@ def render(report: Report, look: Look = Look()) -> bytes:  # noqa: B008 - frozen
     book = Workbook(write_only=True)
     book.calculation.fullCalcOnLoad = True  # the formulas have no values until something computes them
     sheets = _Sheets(book, report, tongue(look.lang))
-    for write in (sheets.summary, sheets.effort, sheets.findings, sheets.dependencies, sheets.kernels, sheets.files, sheets.problems):
-        write()
-    return _saved(book)
+    with _ended(book):
+        for write in (sheets.summary, sheets.effort, sheets.findings, sheets.dependencies, sheets.kernels, sheets.files, sheets.problems):
+            write()
+        return _saved(book)
 
 
 def sheets(lists: Iterable[tuple[str, Sequence[tuple[str, float]], Iterable[Sequence[Any]], dict[int, str]]]) -> bytes:
     """A workbook of lists, each with a name, titles and widths, rows, and number formats by column from 0."""
     book = Workbook(write_only=True)
-    for name, heads, rows, formats in lists:
-        _list(book, name, heads, rows, formats)
-    return _saved(book)
+    with _ended(book):
+        for name, heads, rows, formats in lists:
+            _list(book, name, heads, rows, formats)
+        return _saved(book)
+
+
+@contextlib.contextmanager
+def _ended(book: Workbook) -> Iterator[None]:
+    """End the half-written sheets when something fails (a full disk): left to be collected, they would complain on standard error."""
+    try:
+        yield
+    except BaseException:
+        for sheet in book.worksheets:
+            for part in (getattr(sheet, "_rows", None), getattr(getattr(sheet, "_writer", None), "xf", None)):
+                with contextlib.suppress(Exception):
+                    part.close()  # type: ignore[union-attr]
+        raise
 
 
 def _list(
