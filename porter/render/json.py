@@ -141,7 +141,7 @@ def _extras(report: Report) -> dict[str, Any]:
         },
         "strategies": [_strategy(way) for way in report.strategies],
         "nvidia_stays": [plain(note) for note in report.nvidia],
-        "runbook": [plain(step) for step in report.runbook],
+        "runbook": Rows(plain, report.runbook, 1),  # a step may name a hundred thousand decisions
         "hipify": {"version": report.hipify.version, "notes": list(report.hipify.notes)},
         "rules": rules,
         "already_ported": report.already_ported,

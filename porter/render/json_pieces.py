@@ -17,9 +17,9 @@ _INNER = b"\n  "  # msgspec writes no raw line end into a string, so each one is
 class Rows:
     """A list whose rows are made when it is read."""
 
-    def __init__(self, make: Callable[[Any], Any], values: Sequence[Any]) -> None:
-        """``make`` gives the plain form of one of ``values``."""
-        self.make, self.values = make, values
+    def __init__(self, make: Callable[[Any], Any], values: Sequence[Any], together: int = ROWS) -> None:
+        """``make`` gives the plain form of one of ``values``, of which so many are made and written ``together``."""
+        self.make, self.values, self.together = make, values, together
 
     def __iter__(self) -> Iterator[Any]:
         """The rows, in order."""
@@ -46,7 +46,7 @@ def written(members: Iterable[tuple[str, Any]], clean: Callable[[Any], Any]) -> 
 def _list(rows: Rows, clean: Callable[[Any], Any]) -> Iterator[bytes]:
     values = iter(rows)
     before = b"["
-    while some := list(islice(values, ROWS)):
+    while some := list(islice(values, rows.together)):
         yield before + _text(some, clean).removeprefix(b"[").removesuffix(_INNER + b"]")
         before = b","
     yield _INNER + b"]"
