@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import configparser
 import contextlib
+import fnmatch
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from porter import limits
-from porter.model import Fact, SourceFile
+from porter.model import Fact, Rule, SourceFile
 from porter.parse import Parsed, python, python_strings, python_tree, toml_text
 from porter.parse.cmake_words import commands
 from porter.regular import read_below
 
 PREFIX = "distribution:"
 """Stands before the names of distributions, to tell them from modules that can be imported."""
+ITSELF = "itself:"
+"""Stands before the distribution that the root of the repository makes: the project itself, not one of its parts or examples."""
 PROJECT = "project:"
 """Stands before the names of CMake projects, in lower case."""
 FILES = ("pyproject.toml", "setup.cfg", "setup.py", "CMakeLists.txt")
@@ -78,6 +81,8 @@ def _names(path: str, data: bytes) -> Iterator[str]:
         from packaging.utils import canonicalize_name  # slow to load, and most trees of CUDA name no package
 
         yield PREFIX + canonicalize_name(name)
+        if "/" not in path:
+            yield ITSELF + canonicalize_name(name)
 
 
 def _parsed(path: str, data: bytes) -> Parsed:
@@ -140,6 +145,17 @@ def _declared(text: str, toml: bool) -> str:
 def without(facts: list[Fact], own: frozenset[str]) -> list[Fact]:
     """The facts that speak of other things than what the repository itself holds."""
     return [fact for fact in facts if not is_own(fact, own)] if own else facts
+
+
+def known_by(names: frozenset[str], rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Rules of libraries that speak of the project itself: what they say takes its place on AMD is of use to whoever ports it."""
+    itself = [name.removeprefix(ITSELF) for name in names if name.startswith(ITSELF)]
+    found: dict[str, Rule] = {}
+    for rule in rules if itself else ():
+        globs = (*rule.match.get("requirement", ()), rule.id)
+        if rule.category == "cuda-only-library" and not rule.is_insight and rule.replacement is not None:
+            found |= {rule.id: rule} if any(fnmatch.fnmatchcase(name, glob) for name in itself for glob in globs) else {}
+    return tuple(found[rule] for rule in sorted(found))
 
 
 def is_own(fact: Fact, own: frozenset[str]) -> bool:

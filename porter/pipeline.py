@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from porter import __version__, advise, changes, estimate, findings, inventory, link, origin, ported, remembered, rules, suppress
+from porter import __version__, advise, changes, estimate, findings, inventory, link, origin, own_names, ported, remembered, rules, suppress
 from porter.commit import commit_of
 from porter.config import Config
 from porter.discover import Discovery, discover
@@ -73,4 +73,4 @@ def _made(root: Path, passes: Passes, found: Discovery, commit: str, command: st
         amd_signs=signs, already_ported=is_ported, suppressed=hidden, suppressions=why, backtest=hand_lines.backtest(), scope=scope,
         sizing=section.of_audit(base, own, config),
     )  # fmt: skip
-    return advise.advised(report)
+    return advise.advised(report, own_names.known_by(modules, ruleset.rules.values()))

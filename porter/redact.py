@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from porter.advise.strategies import IN_ITS_PLACE
 from porter.hipify import api
 from porter.model import (
     Baseline,
@@ -84,7 +85,8 @@ class _Redactor:
             already_ported=report.already_ported, suppressed=self.findings(report.suppressed, rules),
             suppressions={self.name(mark): self.suppression(why) for mark, why in report.suppressions.items()},
             baseline=self.baseline(report.baseline), sizing=self.sizing(report.sizing), scope=self.scope(report.scope),
-            strategies=report.strategies, nvidia=report.nvidia, evidence=self.evidence(report.evidence),
+            strategies=tuple(way for way in report.strategies if way.id != IN_ITS_PLACE),
+            nvidia=report.nvidia, evidence=self.evidence(report.evidence),
             runbook=tuple(self.step(step) for step in report.runbook), backtest=report.backtest, redacted=True,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from porter import own_names, pipeline
+from porter import own_names, pipeline, redact
 from porter.config import Config
 from porter.model import Fact, Live, SourceFile, Span
 from porter.parse import python
@@ -31,8 +31,10 @@ def test_names_of_a_setup_and_of_a_project_table(tmp_path: Path) -> None:
     assert frozenset().union(*(own_names.of(tmp_path, file) for file in files)) == {
         "attn_core",
         "distribution:open-fold",
+        "itself:open-fold",
         "distribution:served-models",
         "distribution:fairy",
+        "itself:fairy",
     }
 
 
@@ -203,7 +205,7 @@ def test_a_cmake_project_called_cuda_is_not_the_toolkit(tmp_path: Path) -> None:
 )
 def test_a_name_that_setup_takes_from_a_variable(tmp_path: Path, text: str, name: str) -> None:
     (tmp_path / "setup.py").write_text("from setuptools import setup\n" + text)
-    assert own_names.of(tmp_path, "setup.py") == ({f"distribution:{name}"} if name else set())
+    assert own_names.of(tmp_path, "setup.py") == ({f"distribution:{name}", f"itself:{name}"} if name else set())
 
 
 def test_packages_of_a_namespace_are_own_and_the_rest_of_it_is_not(tmp_path: Path) -> None:
@@ -216,3 +218,14 @@ def test_packages_of_a_namespace_are_own_and_the_rest_of_it_is_not(tmp_path: Pat
     assert own_names.is_own(Fact("py_import", "megatron.core.utils", HERE), frozenset({"megatron.core"}))
     assert not own_names.is_own(Fact("py_import", "megatron.bridge", HERE), frozenset({"megatron.core"}))
     assert not own_names.is_own(Fact("py_import", "megatron.corex", HERE), frozenset({"megatron.core"}))
+
+
+@pytest.mark.parametrize(("where", "told"), [("pyproject.toml", True), ("examples/pyproject.toml", False)])
+def test_a_project_that_a_rule_speaks_of_is_told_what_takes_its_place(tmp_path: Path, where: str, told: bool) -> None:
+    (tmp_path / where).parent.mkdir(exist_ok=True)
+    (tmp_path / where).write_text('[project]\nname = "megatron-core"\nversion = "1"\ndependencies = ["torch==2.6.0"]\n')
+    report = pipeline.audit(tmp_path, Config(jobs=0))
+    rows = [way for way in report.strategies if way.name.startswith("What takes this project's place")]
+    assert [("Primus" in way.why, way.costed, bool(way.sources)) for way in rows] == ([(True, False, True)] if told else [])
+    assert report.strategies[0].recommended
+    assert "Primus" not in "".join(way.why for way in redact.redact(report).strategies)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from porter.advise import runbook, stays, strategies
-from porter.model import Report
+from porter.model import Report, Rule
 
 
-def advised(report: Report) -> Report:
-    """The report with its strategies, its runbook and where NVIDIA hardware stays; nothing else changes."""
-    chosen = msgspec.structs.replace(report, strategies=strategies.strategies(report))  # the runbook's commands follow from the way
+def advised(report: Report, itself: tuple[Rule, ...] = ()) -> Report:
+    """The report with its strategies, its runbook and where NVIDIA hardware stays; nothing else changes.
+
+    ``itself`` are the rules that speak of the very project.
+    """
+    chosen = msgspec.structs.replace(report, strategies=strategies.strategies(report, itself))  # the runbook's commands follow from the way
     return msgspec.structs.replace(chosen, runbook=runbook.steps(chosen), nvidia=stays.stays(chosen))

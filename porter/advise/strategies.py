@@ -13,11 +13,12 @@ from porter.errors import RuleError
 from porter.estimate import parameters
 from porter.estimate.simulate import two_digits
 from porter.estimate.words import duration, percent
-from porter.model import EffortLine, Hours, Quantiles, Report, Source, Strategy
+from porter.model import EffortLine, Hours, Quantiles, Report, Rule, Source, Strategy
 from porter.rules import parse_duration
 
 WAYS = ("run-as-is", "header", "hipify-build", "copy", "library", "backend")
 OTHERS = ("scale", "zluda")
+IN_ITS_PLACE = "in-its-place"
 NO_DROP_IN = "what it stands on has no drop-in for ROCm: "
 # Where one source serves both vendors, lines under #ifdef stand beside the old ones: P10 to P90, docs/effort.md.
 BOTH = (0.7, 2.0, 2.5, 3.0)
@@ -59,8 +60,11 @@ def _timed(table: dict[str, Any]) -> dict[str, Any]:
     return table | hours
 
 
-def strategies(report: Report) -> tuple[Strategy, ...]:
-    """The recommended way first, then the others that fit by likely hours, those that do not, and the alternatives; none without work."""
+def strategies(report: Report, itself: tuple[Rule, ...] = ()) -> tuple[Strategy, ...]:
+    """The recommended way first, then the others that fit by likely hours, those that do not, and the alternatives; none without work.
+
+    Behind the recommended one stands what AMD's users take in place of this very project, where the rules of ``itself`` know that.
+    """
     if not report.estimate.lines:
         return ()
     seen = traits(report)
@@ -70,7 +74,17 @@ def strategies(report: Report) -> tuple[Strategy, ...]:
     made = [msgspec.structs.replace(way, recommended=True, reason=reason) if way.id == best else way for way in made]
     ordered = sorted(made, key=lambda way: (not way.recommended, not way.fits, way.hours.likely, WAYS.index(way.id)))
     others = OTHERS if seen.has_cuda and not report.already_ported else ()
-    return (*ordered, *(_named(name) for name in others))
+    return (*ordered[:1], *map(_in_its_place, itself), *ordered[1:], *(_named(name) for name in others))
+
+
+def _in_its_place(rule: Rule) -> Strategy:
+    """What a rule for those who use this project says of it: perhaps somebody has ported it already."""
+    taken = rule.replacement
+    words = f"{taken.name}: {taken.how}" if taken is not None else ""
+    return Strategy(
+        id=IN_ITS_PLACE, name="What takes this project's place on AMD GPUs", what="The project itself is one that porter has a rule for.",
+        fits=False, why=f"{words}. Not costed: compare with it before anything is ported.", costed=False, sources=rule.sources,
+    )  # fmt: skip
 
 
 def _named(name: str) -> Strategy:
