@@ -1,5 +1,18 @@
-"""`python -m porter` is the same as `porter`."""
+"""The program, also as `python -m porter`: an interrupt while it loads ends it at once and in silence, since there is nothing to put right."""
 
-from porter.cli import main
+import signal
 
-main(prog_name="porter")
+
+def main() -> None:
+    """Load the command line and run it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # else somebody wants interrupts ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from porter.cli import main as command
+
+    signal.signal(signal.SIGINT, before)
+    command(prog_name="porter")
+
+
+if __name__ == "__main__":
+    main()

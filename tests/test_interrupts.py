@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -55,3 +56,21 @@ def test_the_handler_of_the_signal_stays() -> None:
                 assert signal.getsignal(signal.SIGINT) is handler
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+LOADING = """
+import os, runpy, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+runpy.run_module("porter", run_name="__main__")
+"""
+
+
+def test_an_interrupt_while_porter_loads_ends_it_in_silence() -> None:
+    ended = subprocess.run([sys.executable, "-c", LOADING], capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, b"")
