@@ -1,4 +1,4 @@
-"""The program, also as `python -m porter`: an interrupt while it loads ends it at once and in silence, since there is nothing to put right."""
+"""The program, also as `python -m porter`: an interrupt while it loads ends it in silence, since there is nothing to put right."""
 
 import signal
 
