@@ -272,3 +272,9 @@ def test_what_is_left_is_the_same_without_the_text(folder: str) -> None:
         done = convert(text.encode())
         assert left_in(text.encode(), Options(), lambda line: True) == (done.left, done.remarks)
         assert done.left or "cudaFree" not in text
+
+
+def test_macros_that_hip_declares_have_their_names() -> None:
+    text = b"int a[] = {cudaEnableDefault, cudaEventWaitExternal, cudaStreamAttributePriority, cudaEglFrameTypeArray};"
+    found = convert(text, Options())
+    assert found.output == b"int a[] = {hipEnableDefault, hipEventWaitExternal, hipStreamAttributePriority, cudaEglFrameTypeArray};"
