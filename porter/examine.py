@@ -20,13 +20,14 @@ from porter.macro_states import aliases
 from porter.many import Many
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
 from porter.packed import text as packed_text
-from porter.parse import Parsed, cuda, parser_of, python
+from porter.parse import Parsed, parser_of, python
 from porter.parse.guards import SourceGuards
 from porter.parse.python_words import words_of
 from porter.parse.word_index import index_of
 from porter.rules import RuleSet
 from porter.size.repository import served_by
 from porter.size.served import Served
+from porter.survey_header import of_header
 from porter.tested import runner
 
 SURVEYED = frozenset({"cuda", "cxx", "cmake", "make", "python", "bazel"})
@@ -139,7 +140,7 @@ class Auditor:
             return Surveyed(entry.path, None)
         try:
             if source.kind == "cxx":
-                return Surveyed(entry.path, link.survey(cuda.skim(source)))
+                return Surveyed(entry.path, of_header(source))
             parse = parser_of(source.kind)
             parsed = parse(source) if parse else None
             if parsed is not None and source.kind == "cuda":

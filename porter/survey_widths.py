@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_MENTIONS = 2000  # lines of one file
 _MAY_BE = re.compile(r"(?i)warp|wave|lane|wrap")
+_SET = re.compile(rb"(?i)(?:warp|wave|lane|wrap)\w{0,40}\s*[={]")
+_LONGEST_NAME = 80
 _ASKS = re.compile(r"(?i)\w*(?:lane_?id|laneid|ballot)\w*\Z")
 
 
@@ -24,6 +26,18 @@ _ASKS = re.compile(r"(?i)\w*(?:lane_?id|laneid|ballot)\w*\Z")
 def is_width(name: str) -> bool:
     """True for a name that speaks of the width of a warp."""
     return _MAY_BE.search(name) is not None and WIDTH_NAME.match(name) is not None
+
+
+def may_define(data: bytes) -> bool:
+    """Whether a text gives something that is named like the width of a warp a value: a constant or an enumerator, or words in a comment."""
+    for match in _SET.finditer(data):
+        start = match.start()
+        least = max(0, start - _LONGEST_NAME)
+        while start > least and (data[start - 1 : start].isalnum() or data[start - 1] == 0x5F):
+            start -= 1
+        if is_width(data[start : match.end()].rstrip(b"={ \t\r\n\f\v").decode("latin-1")):
+            return True
+    return False
 
 
 def mentions(facts: Iterable[Fact]) -> tuple[tuple[str, int], ...]:
