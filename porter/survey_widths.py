@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 MAX_MENTIONS = 2000  # lines of one file
 _MAY_BE = re.compile(r"(?i)warp|wave|lane|wrap")
-_SET = re.compile(rb"(?i)(?:warp|wave|lane|wrap)\w{0,40}\s*[={]")
+_WORDS = (b"warp", b"wave", b"lane", b"wrap")
+_SET = re.compile(rb"(?:warp|wave|lane|wrap)\w{0,40}\s*[={]")
 _LONGEST_NAME = 80
 _ASKS = re.compile(r"(?i)\w*(?:lane_?id|laneid|ballot)\w*\Z")
 
@@ -30,6 +31,9 @@ def is_width(name: str) -> bool:
 
 def may_define(data: bytes) -> bool:
     """Whether a text gives something that is named like the width of a warp a value: a constant or an enumerator, or words in a comment."""
+    data = data.lower()
+    if not any(word in data for word in _WORDS):
+        return False
     for match in _SET.finditer(data):
         start = match.start()
         least = max(0, start - _LONGEST_NAME)
