@@ -16,6 +16,7 @@ from porter.flow.program import Program
 from porter.hipify import difference, engine, gets_runtime_unasked, perl
 from porter.hipify.live import live_lines
 from porter.kinds import decode, kind_of, looks_binary
+from porter.long_lines import is_long, of_long_line
 from porter.macro_states import aliases
 from porter.many import Many
 from porter.model import HipifyCount, Hit, Kernel, Live, Origin, Problem, Related, SourceFile
@@ -31,7 +32,6 @@ from porter.survey_header import of_header
 from porter.tested import runner
 
 SURVEYED = frozenset({"cuda", "cxx", "cmake", "make", "python", "bazel"})
-MAX_LINE = 1_000_000  # bytes; no parser of ours is made for longer lines
 MAX_DIFF_LINES = 400
 DEVICE_WORDS = frozenset((b"__shfl", b"__ballot", b"__syncthreads", b"__syncwarp", b"__activemask", b"threadIdx", b"blockIdx", b"cg::"))
 KEPT_BYTES = 4 * 2**20  # of sources whose parses all workers together hold from the survey to the examination, at 60 times their size
@@ -134,7 +134,7 @@ class Auditor:
 
     def _survey(self, entry: Entry) -> Surveyed:
         source = self.load(entry)
-        if isinstance(source, Problem) or _has_long_line(source.data):
+        if isinstance(source, Problem) or is_long(source):
             return Surveyed(entry.path, None)
         if source.kind == "python" and not source.path.endswith("setup.py"):
             return Surveyed(entry.path, None)
@@ -188,9 +188,8 @@ class Auditor:
         counted_only = source.origin in (Origin.VENDORED, Origin.GENERATED) and not self.config.include_vendored
         if counted_only or (source.origin is Origin.AMD and not self.amd_rules):
             return Examined(entry.path, source.kind, source.origin, lines)
-        if source.kind != "binary" and _has_long_line(source.data):
-            what = f"a line of more than {MAX_LINE // 1_000_000} MB; not read"
-            return Examined(entry.path, source.kind, source.origin, lines, 0.0, problems=(Problem("parse", entry.path, 0, what),))
+        if is_long(source):
+            return Examined(entry.path, source.kind, source.origin, lines, 0.0, problems=(of_long_line(source),))
         try:
             return self._look(source, lines)
         except Exception as error:  # a crash costs one file, and is seen
@@ -291,8 +290,3 @@ def _let_go(parsed: Parsed) -> None:
 
 def _too_long(entry: Entry) -> str:
     return f"reading it took more than {limits.seconds_for(entry.size):.0f} s of processor time"
-
-
-def _has_long_line(data: bytes) -> bool:
-    """Whether some line is longer than any parser of ours is made for."""
-    return len(data) > MAX_LINE and max(map(len, data.split(b"\n"))) > MAX_LINE

@@ -308,3 +308,9 @@ def test_json_is_the_same_with_and_without_workers(tree: Path, tmp_path: Path) -
         assert run.communicate(timeout=100)[1] == b"" and run.returncode == 0
         texts.append(json.loads(out.read_text()))
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(("inner", "matters"), [(b'{"x": [0, 1]}, ', False), (b'{"image": "nvidia/cuda:12.4.1-devel"}, ', True)])
+def test_a_long_line_of_data_that_speaks_of_no_gpu_costs_nothing(tmp_path: Path, inner: bytes, matters: bool) -> None:
+    (tmp_path / "data.json").write_bytes(b"[" + inner * (1_100_000 // len(inner)) + b"0]")
+    assert [problem.matters for problem in audit(tmp_path, Config(jobs=0)).problems] == [matters]
