@@ -23,7 +23,7 @@ from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
 WAITS = re.compile(r"(?i)(?:\w+_)?(?:try_|consumer_|producer_|barrier_)?(?:wait|acquire|arrive)(?:_\w+)?\Z")
-TAKES = re.compile(r"(?i)lock|acquire|enter")
+TAKES = re.compile(r"(?i)(?<![bc])(?<!un)lock|acquire|(?<![a-z])enter")  # no block, clock, unlock, center
 RELEASES = frozenset(("atomicExch", "atomicCAS", "atomicSub"))
 COUNTS = frozenset(("atomicAdd", "atomicAnd"))  # of the lock itself
 PTX_WAITS = re.compile(r"mbarrier\.(?:try|test)_wait|\bbar(?:rier)?\.(?:cta\.)?sync\s+(?:%?\w+)\s*,")
@@ -156,7 +156,7 @@ def _spin(env: Env, program: Program) -> Iterator[Hit]:
             continue
         loop = event.loops[-1]
         taken = next((part for part in env.walked(event.value) if part.kind == "call" and part.name in ("atomicCAS", "atomicExch")), None)
-        if taken is None or event.value is not loop.condition or _only_reads(taken):
+        if taken is None or event.value is not loop.condition or _only_reads(taken) or _updates(env, taken):
             continue
         if any(_releases(other, taken) for other in env.function.events if loop in other.loops):
             continue
@@ -174,6 +174,13 @@ def _spin(env: Env, program: Program) -> Iterator[Hit]:
 def _only_reads(call: Expr) -> bool:
     """True for atomicCAS(p, 1, 1), which changes nothing: what it waits for, another block does."""
     return call.name == "atomicCAS" and len(call.args) == 3 and same(call.args[1], call.args[2])
+
+
+def _updates(env: Env, call: Expr) -> bool:
+    """True for atomicCAS(p, old, f(old)), tried until nobody came between: every lane gets through, one after the other."""
+    if call.name != "atomicCAS" or len(call.args) != 3 or env.value(call.args[1]).kind == "const":
+        return False
+    return any(part.kind == "name" and part.op in env.assigns for part in walk(call.args[1]))
 
 
 def _by_one_lane(program: Program, name: str) -> bool:
