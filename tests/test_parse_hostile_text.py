@@ -13,7 +13,7 @@ from porter.parse.requirement_line import marker_live, name_in_url, read_require
 
 KINDS = (
     "requirements", "pyproject", "setup-cfg", "pipfile", "python-lock", "conda", "cmake", "make", "bazel", "meson", "docker", "yaml",
-    "json", "toml", "shell", "jenkins", "pbtxt", "hcl", "binary",
+    "json", "toml", "shell", "jenkins", "pbtxt", "hcl", "binary", "rust",
 )  # fmt: skip
 PATHS = {"json": "config.json", "toml": "Cargo.toml", "python-lock": "uv.lock"}
 N = 60_000
@@ -40,6 +40,7 @@ HOSTILE = {
     "nested if": b"if [ x ]; then\n" * 3000 + b"if(A)\n" * 3000,
     "slashes": b"/*" * N,
     "commas": b"a," * N,
+    "strings in open brackets": b"[" * N + b'"a" ' * N,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from porter.model import Live, SourceFile
@@ -38,21 +39,22 @@ class Token(NamedTuple):
 def parse(file: SourceFile) -> Parsed:
     """Facts of a build script: builders and nvcc as build symbols and commands, flags, libraries, variables of the environment."""
     sheet = Sheet(file, "rust")
-    tokens = list(_tokens(sheet.text))
-    if tokens and len(tokens) >= MAX_TOKENS:
+    tokens = list(islice(_tokens(sheet.text), MAX_TOKENS))
+    if len(tokens) == MAX_TOKENS:
         sheet.problem(tokens[-1].end, f"more than {MAX_TOKENS:,} words; the rest was not read")
     flags: list[Word] = []
-    calls: list[str] = []  # around the token: names before "(", empty for other brackets
+    calls: list[str] = []  # for each open bracket, the name before the nearest "(" that has one
     told: set[str] = set()
     for at, token in enumerate(tokens):
         if token.kind == "name":
             _builder(sheet, tokens, at, told)
         elif token.text in _OPENING and token.kind == "mark":
-            calls.append(_name_before(tokens, at) if token.text == "(" else "")
+            name = _name_before(tokens, at) if token.text == "(" else ""
+            calls.append(name or (calls[-1] if calls else ""))
         elif token.kind == "mark" and token.text in _CLOSING and calls:
             calls.pop()
         elif token.kind == "text":
-            _string(sheet, token, next((name for name in reversed(calls) if name), ""), flags)
+            _string(sheet, token, calls[-1] if calls else "", flags)
     if told:
         compiler_line.read_flags(sheet, flags, Live.YES)
     return sheet.parsed
@@ -61,10 +63,7 @@ def parse(file: SourceFile) -> Parsed:
 def _tokens(text: str) -> Iterator[Token]:
     """Names, brackets and strings in order; comments, which nest, and characters are left out."""
     at = 0
-    for _ in range(MAX_TOKENS):
-        match = _TOKEN.search(text, at)
-        if match is None:
-            return
+    while match := _TOKEN.search(text, at):
         at = match.end()
         if match["open"]:
             at = _after_comment(text, at)
