@@ -20,6 +20,7 @@ DULL = {  # more of what says nothing than is read, and CUDA behind it
     "run.sh": ":\n" * 51_000 + "nvcc a.cu\n",
     "main.tf": "a = 1\n" * 70_000 + 'instance_type = "p4d.24xlarge"\n',
     "build.rs": "fn a() { b(); }\n" * 30_000 + 'fn main() { cc::Build::new().cuda(true); }\n',
+    "job.json": '{"a": [' + '"a", ' * 50_100 + '"cupy-cuda12x"]}',
     "config.pbtxt": "a: 1\n" * 40_000 + 'platform: "tensorrt_plan"\n',
     "setup.py": "from torch.utils.cpp_extension import CUDAExtension\nx = ["
     + "'-O3',\n" * 2_100

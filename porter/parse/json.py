@@ -19,9 +19,9 @@ _MODEL_FILES = names(
 _MODEL_MARKS = tuple(f'"{key}"'.encode() for key in ("quantization_config", "quant_method", "quant_algo", "model_type", "architectures"))
 _CONTAINER_FILES = frozenset(("daemon.json", "devcontainer.json", ".devcontainer.json"))
 _WHEEL_MARKS = (b"-cu1", b"-cuda1", b"+cu1", b"/cu1")
-_WHEEL = re.compile(  # cupy-cuda12x, nvidia-cublas-cu12==12.4.5.8, torch==2.7.0+cu126
-    r"[A-Za-z][\w.-]{0,60}-(?:cu|cuda)1\d(?:x)?(?:\[[\w,-]{1,40}\])?\s*(?:[=<>!~]=?=?\s*[\w.*+,<>=!~ ]{1,60})?\Z"
-    r"|[A-Za-z][\w.-]{0,60}\s*==\s*[\w.]{1,30}\+cu1\d{1,2}\Z"
+_WHEEL = re.compile(  # cupy-cuda12x, nvidia-cublas-cu12==12.4.5.8; sys_platform == 'linux', torch==2.7.0+cu126
+    r"[A-Za-z][\w.-]{0,60}-(?:cu|cuda)1\d(?:x)?(?:\[[\w,-]{1,40}\])?\s*(?:[=<>!~]=?=?\s*[\w.*+,<>=!~ ]{1,60})?(?:;[^;]{1,200})?\Z"
+    r"|[A-Za-z][\w.-]{0,60}\s*==\s*[\w.]{1,30}\+cu1\d{1,2}\s*(?:;[^;]{1,200})?\Z"
 )
 _WHEEL_INDEX = re.compile(r"(?:--(?:extra-)?index-url[ =])?(https?://[\w./-]{1,100}/whl/(?:\w+/)?cu1\d{1,2}/?)\Z")
 MAX_WHEELS = 500
@@ -46,13 +46,13 @@ def parse(file: SourceFile) -> Parsed:
 def _wheels(sheet: Sheet) -> None:
     """Strings that are the name of a wheel built for CUDA: a list for pip in the settings of a job, an app, an image."""
     told = 0
-    for leaf in leaves(sheet.text)[0]:
-        index = _WHEEL_INDEX.match(leaf.value)
+    for leaf in _leaves(sheet):
+        index, wheel = _WHEEL_INDEX.match(leaf.value), _WHEEL.match(leaf.value)
         if index:
             sheet.add("index_url", index[1], leaf.start, leaf.end)
-        elif _WHEEL.match(leaf.value):
+        elif wheel:
             add_requirement(sheet, leaf.value, leaf.start, leaf.end)
-        told += 1 if index or _WHEEL.match(leaf.value) else 0
+        told += 1 if index or wheel else 0
         if told >= MAX_WHEELS:
             sheet.problem(leaf.end, f"{MAX_WHEELS:,} wheels for CUDA; the rest was not read")
             return
