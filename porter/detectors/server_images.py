@@ -10,7 +10,7 @@ from porter.config import Config
 from porter.model import Hit
 from porter.parse import Parsed
 
-KINDS = ("docker", "yaml", "shell", "jenkins", "json", "make", "python")
+KINDS = ("docker", "yaml", "shell", "jenkins", "json", "make", "python", "notebook", "hcl")
 OTHER_BUILDS = ("rocm", "cpu", "xpu", "hpu", "tpu", "gaudi", "npu", "intel", "ascend", "neuron", "arm64-cpu")
 REPOSITORIES = {
     "vllm/vllm-openai": "vllm-cuda-image",
