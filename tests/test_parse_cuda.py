@@ -11,6 +11,7 @@ import pytest
 from porter.model import Fact, Live, SourceFile
 from porter.parse import Parsed, cuda, specifiers
 from porter.parse.cuda import parse, skim
+from porter.parse.cuda_embedded import embedded
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "parse" / "cuda" / "awkward.cu"
 
@@ -266,6 +267,14 @@ def test_cuda_in_strings_is_found_wherever_the_string_begins(text: bytes, found:
     parsed = parse(SourceFile("a.cpp", "cxx", text))
     assert len(parsed.embedded) == found
     assert all(b"void f(int a)" in inner.file.data for inner in parsed.embedded)
+
+
+def test_one_long_line_of_words_is_looked_at_once() -> None:
+    file = SourceFile("a.cu", "cuda", b"/*__global__*/ " + b"int __global__; " * 250_000)
+    guards = read("").guards
+    started = time.process_time()
+    assert guards is not None and embedded(file, guards, parse, []) == []
+    assert time.process_time() - started < 3.0
 
 
 def test_words_before_a_declaration_are_what_the_regex_finds() -> None:

@@ -45,18 +45,19 @@ def _in_string(data: bytes, masked: bytes, word: bytes) -> bool:
         return False
     if b'R"' in data:
         return True
-    at = data.find(word)
+    clear, at = 0, data.find(word)  # no quote stands on the logical line in front of ``clear``
     while at >= 0:
-        line = data.rfind(b"\n", 0, at) + 1
+        start = at
         for _ in range(MAX_CONTINUED):
-            if data[line - 2 : line] != b"\\\n" and data[line - 3 : line] != b"\\\r\n":
+            start = max(data.rfind(b"\n", clear, start) + 1, clear)
+            if start == clear or (data[start - 2 : start] != b"\\\n" and data[start - 3 : start] != b"\\\r\n"):
                 break
-            line = data.rfind(b"\n", 0, line - 1) + 1
+            start -= 1
         else:
             return True
-        if data.find(b'"', line, at) >= 0:
+        if data.find(b'"', start, at) >= 0:
             return True
-        at = data.find(word, at + 1)
+        clear, at = at, data.find(word, at + 1)
     return False
 
 
