@@ -29,21 +29,8 @@ MODAL_ARGUMENT = re.compile(r"gpu=(?:A10G?|A100|H100!?|H200|B200\+?|L4|L40S|T4|R
 MODEL_KEY = re.compile(r"(?:^|[._])(?:accelerators?|accelerator_type|gpu|gpu_?type|gpuType)\Z", re.IGNORECASE)
 DEFAULT = re.compile(r"\$\{\w+:?-([^}]*)\}")
 BETWEEN = re.compile(r"[,\s]+")
-HINTS = (
-    "large",
-    "metal",
-    "gpu",
-    "nvidia",
-    "g2-standard",
-    "standard_n",
-    "a10",
-    "h100",
-    "h200",
-    "b200",
-    "l4",
-    "t4",
-    "v100",
-)  # fmt: skip - each type and model holds one of them
+# Each type and model holds one of these.
+HINTS = ("large", "metal", "gpu", "nvidia", "g2-standard", "standard_n", "a10", "h100", "h200", "b200", "l4", "t4", "v100")
 PREFIX = re.compile(r"(?:type|accelerator)=", re.IGNORECASE)
 
 

@@ -33,8 +33,6 @@ RACK_KEY = re.compile(
     r"(?:^|\.)kind=ComputeDomain\Z|(?:^|\.)nvidia\.com/gpu\.clique|(?:^|\.)computeDomain(?:Name)?[.=]|deviceClassName=compute-domain"
 )
 
-KEY_PARTS = ("arallel", "omputeDomain", "gpu.clique", "compute-domain")  # each key that is looked for holds one of them
-
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterable[Hit]:
     """One hit of each rule a line."""

@@ -110,6 +110,6 @@ def _added_to_itself(source: Source, name: Node, right: Node | None) -> tuple[No
     added: list[Node] = []
     node = right
     while node is not None and node.type == "binary_operator" and node.child_count == 3 and node.children[1].type == "+":
-        added.insert(0, node.children[2])
+        added.append(node.children[2])
         node = node.children[0]
-    return tuple(added) if node is not None and source.text(node) == source.text(name) else ()
+    return tuple(reversed(added)) if node is not None and source.text(node) == source.text(name) else ()
