@@ -13,7 +13,7 @@ from porter.build_defines import BuildDefines
 from porter.macro_states import specifies, state
 from porter.model import Kernel, Live
 from porter.name_table import Named, said, table
-from porter.parse import Parsed, cmake_includes, ptx
+from porter.parse import Parsed, cmake, cmake_choices, cmake_includes, ptx
 from porter.parse.cuda_expr import UNKNOWN, Value, evaluate
 from porter.parse.guards import SourceGuards, guards_of
 from porter.parse.option_guards import set_in_options
@@ -64,9 +64,12 @@ class Index:
         self._reach: dict[str, dict[str, int]] = {}
         self._reached = 0
         self._values: dict[tuple[str, str], Value] = {}
-        cmake = [(path, one.cmake_includes) for path, one in self.files.items() if one.kind == "cmake"]
-        self.dead_cmake = cmake_includes.dead(cmake)
-        self.dead_cmake_functions = cmake_includes.dead_functions(cmake, self.dead_cmake)
+        lists = {path: one for path, one in self.files.items() if one.kind == "cmake"}
+        asked = {path: one.cmake_includes for path, one in lists.items()}
+        self.twinned = cmake_choices.twinned({path: one.cmake_choices for path, one in lists.items()}, asked)
+        leads = [(path, one.cmake_choices.includes if path in self.twinned else one.cmake_includes) for path, one in lists.items()]
+        self.dead_cmake = cmake_includes.dead(leads)
+        self.dead_cmake_functions = cmake_includes.dead_functions(leads, self.dead_cmake)
         self.build_defines = BuildDefines(self.files, self.dead_cmake, self.macros.keys())
         self.shims = answers.macros_for_amd(self.macros)
         self.warp_names = answers.named_warp_size(self.macros)
@@ -256,6 +259,8 @@ class Index:
 
     def _enrich_guards(self, parsed: Parsed) -> None:
         """Evaluate a file's conditionals again where included files, or the user's -D, say what its own text does not."""
+        if parsed.file.path in self.twinned:
+            parsed.facts = cmake.parse(parsed.file, twinned=True).facts
         if parsed.file.path in self.dead_cmake:
             parsed.facts = [msgspec.structs.replace(fact, live=Live.NO) for fact in parsed.facts]
         for name, first, last in parsed.extra.get("cmake_functions", ()):

@@ -14,6 +14,7 @@ from porter.many import Many
 from porter.model import Fact, Live
 from porter.parse import Parsed, specifiers
 from porter.parse.backend_macros import chosen
+from porter.parse.cmake_choices import Choices
 from porter.parse.cuda_facts import Captured, arguments, plain_name, text_of
 from porter.parse.cuda_fields import BODY, DECLARATOR, DEFAULT_TYPE, DEFAULT_VALUE, NAME, PARAMETERS, VALUE
 from porter.parse.cuda_lex import directives, mask
@@ -108,6 +109,7 @@ class Survey(msgspec.Struct, frozen=True):
     flags: tuple[Flag, ...] = ()
     cmake_includes: tuple[tuple[str, Live], ...] = ()
     sources: tuple[tuple[str, Live], ...] = ()
+    cmake_choices: Choices = Choices()
     types: Many[TypeName] = ()
     widths: tuple[tuple[str, int], ...] = ()  # names for the width of a warp, with the lines that use them
     votes: tuple[str, ...] = ()  # votes that the file calls, and what it asks for its lane
@@ -124,7 +126,8 @@ def survey(parsed: Parsed) -> Survey:
         inner = [survey(one) for one in parsed.embedded]
         launches = tuple(one for s in inner for one in s.launches)
         included, sources = (parsed.extra.get(name, ()) for name in ("cmake_includes", "sources"))
-        return Survey(path, kind, flags=flags, launches=launches, cmake_includes=included, sources=sources)
+        choices = parsed.extra.get("cmake_choices", Choices())
+        return Survey(path, kind, flags=flags, launches=launches, cmake_includes=included, sources=sources, cmake_choices=choices)
     found = parsed.extra.get("captured")
     functions = tuple(_functions(found, parsed))[:MAX_ENTRIES] if isinstance(found, Captured) else ()
     return Survey(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from porter.link import link
 from porter.model import Live, SourceFile
 from porter.parse import Parsed, cmake, cmake_includes
@@ -82,3 +84,54 @@ endfunction()
         index.enrich(one)
     assert {fact.name: fact.live for fact in helper.facts} == {"CMAKE_CUDA_ARCHITECTURES": Live.NO, "CMAKE_CUDA_STANDARD": Live.YES}
     assert [fact.live for fact in find.facts] == [Live.NO]
+
+
+OPTIONS = """
+if(B STREQUAL "CUDA")
+  enable_language(CUDA)
+elseif(B STREQUAL "HIP")
+  set(P_HIP ON)
+endif()
+option(P_HIP "AMD" OFF)
+"""
+LISTING = """
+include(Options)
+if(P_CUDA)
+  enable_language(CUDA)
+  include(SetUp)
+endif()
+if(B STREQUAL "CUDA")
+  subdirs(cuda)
+endif()
+"""
+SET_UP = 'set(CMAKE_CUDA_FLAGS "--use_fast_math")\n'
+
+
+def dead_of(options: str, listing: str, folder: str = "cmake") -> tuple[frozenset[str], set[Live]]:
+    """What is not read for AMD, and the lives of what the listing itself says of CUDA."""
+    files = {
+        "CMakeLists.txt": listing, f"{folder}/Options.cmake": options, "cmake/SetUp.cmake": SET_UP, "cuda/CMakeLists.txt": SET_UP,
+    }  # fmt: skip
+    all_parsed = [parsed(path, text) for path, text in files.items()]
+    index = link([survey(one) for one in all_parsed])
+    index.enrich(all_parsed[0])
+    return index.dead_cmake, {fact.live for fact in all_parsed[0].facts if fact.kind == "cmake_command"}
+
+
+def test_a_choice_of_cuda_whose_twin_for_amd_stands_in_another_file_of_the_build() -> None:
+    assert dead_of(OPTIONS, LISTING) == ({"cmake/SetUp.cmake", "cuda/CMakeLists.txt"}, {Live.NO})
+
+
+@pytest.mark.parametrize(
+    ("options", "listing", "folder"),
+    [
+        (OPTIONS.replace("HIP", "SYCL"), LISTING, "cmake"),  # no side for AMD
+        (OPTIONS, LISTING.replace("P_CUDA", "OTHER_CUDA"), "cmake"),  # one choice has no twin
+        (OPTIONS.replace("P_HIP", "HIP_FOUND"), LISTING.replace("P_CUDA", "CUDA_FOUND"), "cmake"),  # what the machine has is no choice
+        (OPTIONS, LISTING.replace("include(Options)", ""), "cmake"),  # another build
+        (OPTIONS, LISTING.replace("include(Options)", "include(third_party/Options.cmake)"), "third_party"),  # somebody else's options
+    ],
+)
+def test_a_choice_of_cuda_that_only_seems_to_have_a_twin_is_left(options: str, listing: str, folder: str) -> None:
+    dead, lives = dead_of(options, listing, folder)
+    assert not dead and Live.NO not in lives

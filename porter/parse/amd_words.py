@@ -16,7 +16,12 @@ Truth = bool | None
 
 def words_of(name: str) -> frozenset[str]:
     """The words of an identifier or phrase, lower case: USE_ROCM, useRocm and use-rocm all hold `rocm`."""
-    return frozenset(word.lower() for word in _SPLIT.split(name[:2_000]) if word)
+    return frozenset(words_in_order(name))
+
+
+def words_in_order(name: str) -> tuple[str, ...]:
+    """The same words as they stand."""
+    return tuple(word.lower() for word in _SPLIT.split(name[:2_000]) if word)
 
 
 def says_amd(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.model import Live, SourceFile
-from porter.parse import Parsed, cmake_includes, cmake_sources, compiler_line
+from porter.parse import Parsed, cmake_choices, cmake_includes, cmake_sources, compiler_line
 from porter.parse.cmake_guards import lives
 from porter.parse.cmake_words import MAX_COMMANDS, Argument, Command, commands
 from porter.parse.sheet import Sheet
@@ -31,21 +31,23 @@ _TESTS = frozenset(("add_test", "gtest_discover_tests", "gtest_add_tests", "catc
 _QUIET = names("message if elseif else endif function macro endfunction endmacro foreach endforeach return")
 
 
-def parse(file: SourceFile) -> Parsed:
-    """Facts of a CMake file; a command that is never closed is a problem and ends the reading."""
+def parse(file: SourceFile, twinned: bool = False) -> Parsed:
+    """Facts of a CMake file; a command that is never closed is a problem and ends the reading. ``twinned`` as in cmake_guards.lives."""
     sheet = Sheet(file, "cmake")
     listed, unclosed = commands(sheet.text)
     if unclosed >= 0:
         sheet.problem(unclosed, "CMake command is never closed; the rest of the file was not read")
     elif len(listed) >= MAX_COMMANDS:
         sheet.problem(listed[-1].end, f"more than {MAX_COMMANDS:,} commands; the rest of the file was not read")
-    for command, live in zip(listed, lives(listed), strict=True):
+    alive = lives(listed, twinned)
+    for command, live in zip(listed, alive, strict=True):
         _read(sheet, command, live)
-    _reads(sheet, listed)
+    _reads(sheet, listed, alive)
     sheet.parsed.extra["sources"] = cmake_sources.of(listed, lives(listed), sheet.file.path)
     sheet.parsed.extra["whole_build_lines"] = _whole_build(sheet, listed)
     sheet.parsed.extra["cuda_sources"] = any(text.endswith(".cu") for command in listed for text in command.texts())
     sheet.parsed.extra["cmake_includes"] = cmake_includes.of(listed, sheet.file.path)
+    sheet.parsed.extra["cmake_choices"] = cmake_choices.of(listed, sheet.file.path)
     sheet.parsed.extra["cmake_functions"] = cmake_includes.functions(listed, sheet.line)
     return sheet.parsed
 
@@ -63,11 +65,11 @@ def _whole_build(sheet: Sheet, listed: list[Command]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _reads(sheet: Sheet, listed: list[Command]) -> None:
+def _reads(sheet: Sheet, listed: list[Command], alive: list[Live]) -> None:
     """Variables that the file reads and nowhere sets, each at its first place in the build for AMD, or at its first place."""
     settled = {fact.name for fact in sheet.parsed.facts if fact.kind == "cmake_var"}
     first: dict[tuple[str, str], tuple[int, int, Live]] = {}
-    for command, live in zip(listed, lives(listed), strict=True):
+    for command, live in zip(listed, alive, strict=True):
         if command.name in _QUIET:
             continue
         for argument in command.arguments:

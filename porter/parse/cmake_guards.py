@@ -14,7 +14,7 @@ MAX_TERMS = 400
 _FALSE = frozenset(("0", "off", "no", "false", "n", "ignore", "notfound", ""))
 _TRUE = frozenset(("1", "on", "yes", "true", "y"))
 _NOT_LINUX = frozenset(("WIN32", "MSVC", "APPLE", "MINGW", "CYGWIN", "ANDROID", "IOS", "MSVC_IDE"))
-_COMPARE = frozenset(
+COMPARISONS = frozenset(
     (
         "STREQUAL", "MATCHES", "EQUAL", "LESS", "GREATER", "LESS_EQUAL", "GREATER_EQUAL", "STRLESS", "STRGREATER", "VERSION_LESS",
         "VERSION_GREATER", "VERSION_EQUAL", "VERSION_LESS_EQUAL", "VERSION_GREATER_EQUAL", "IN_LIST", "IS_NEWER_THAN", "PATH_EQUAL",
@@ -34,9 +34,9 @@ def knows_amd(commands: list[Command]) -> bool:
     return False
 
 
-def lives(commands: list[Command]) -> list[Live]:
-    """The Live of every command, in order."""
-    ported = knows_amd(commands)
+def lives(commands: list[Command], twinned: bool = False) -> list[Live]:
+    """The Live of every command, in order; ``twinned``: another file of the build holds the other side of this file's choices."""
+    ported = twinned or knows_amd(commands)
     nest = Nest()
     out: list[Live] = []
     for command in commands:
@@ -94,7 +94,7 @@ class _Condition:
         following = self.arguments[at + 1].text if at + 1 < len(self.arguments) else ""
         if text in _UNARY and at + 1 < len(self.arguments):
             return self._test(text, following), at + 2
-        if following in _COMPARE and at + 2 < len(self.arguments):
+        if following in COMPARISONS and at + 2 < len(self.arguments):
             return self._compare(text, following, self.arguments[at + 2].text), at + 3
         return self._name(text), at + 1
 

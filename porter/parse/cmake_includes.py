@@ -16,25 +16,26 @@ _HERE = re.compile(r"\$\{(?:CMAKE_CURRENT_SOURCE_DIR|CMAKE_CURRENT_LIST_DIR)\}/?
 _TOP = re.compile(r"\$\{(?:CMAKE_SOURCE_DIR|PROJECT_SOURCE_DIR|\w+_SOURCE_DIR)\}/?")
 Include = tuple[str, Live]
 CALL = "call:"
+_FOLDERS = ("add_subdirectory", "subdirs")
 
 
-def of(commands: list[Command], path: str) -> tuple[Include, ...]:
+def of(commands: list[Command], path: str, twinned: bool = False) -> tuple[Include, ...]:
     """Where one file leads: paths relative to the root, `*/Find<name>.cmake` of packages, `call:<name>` of functions; with Lives."""
     found: list[Include] = []
     calls: dict[str, Live] = {}
-    for command, live in zip(commands, lives(commands), strict=True):
+    for command, live in zip(commands, lives(commands, twinned), strict=True):
         if live is not Live.NO or command.name not in calls:
             calls[command.name] = live
         if command.name == "find_package" and command.arguments and len(found) < MAX_INCLUDES:
             found.append((f"*/Find{command.arguments[0].text}.cmake", live))
-        if command.name not in ("include", "add_subdirectory") or not command.arguments:
+        if command.name not in ("include", *_FOLDERS) or not command.arguments:
             continue
         written = command.arguments[0].text
         folder = "" if _TOP.match(written) else posixpath.dirname(path)
         bare = _TOP.sub("", _HERE.sub("", written))
         if "$" in bare or len(found) >= MAX_INCLUDES:
             continue
-        name = posixpath.join(bare, "CMakeLists.txt") if command.name == "add_subdirectory" else bare
+        name = posixpath.join(bare, "CMakeLists.txt") if command.name in _FOLDERS else bare
         if command.name == "include" and not name.endswith((".cmake", ".txt")):
             name = f"*/{name}.cmake"  # a module, found on CMAKE_MODULE_PATH by its name alone
             found.append((name, live))
