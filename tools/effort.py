@@ -119,12 +119,10 @@ def _itself(lines: tuple[EffortLine, ...], left_out: list[str]) -> Quantiles:
 
 
 def _what_was_ported(report: Report, left_out: list[str]) -> Report:
-    """The report without the findings of rules and categories that the port did not touch; lines and strategies are counted again."""
-    if not left_out:
-        return report
+    """The report of source lines alone, without findings of rules and categories that the port did not touch; all is counted again."""
     kept = tuple(one for one in report.findings if one.rule not in left_out and one.category not in left_out)
-    lines = hand_lines.hand_lines(kept, report.files, report.already_ported)[0]
-    estimate = msgspec.structs.replace(report.estimate, hand_lines=lines)
+    lines = hand_lines.hand_lines(kept, report.files, report.already_ported)[0] if left_out else report.estimate.hand_lines
+    estimate = msgspec.structs.replace(report.estimate, hand_lines=lines, build_lines=Quantiles(0.0, 0.0, 0.0, 0.0))
     less = msgspec.structs.replace(report, findings=kept, estimate=estimate)
     return msgspec.structs.replace(less, strategies=strategies.strategies(less))
 

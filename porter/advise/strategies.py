@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -181,22 +181,25 @@ def _likely(report: Report, counts: Callable[[EffortLine], bool]) -> float:
 
 def _lines(name: str, report: Report, seen: Traits) -> Quantiles:
     """Lines that the way adds to the tree, by hand or by machine, those of build and deployment files among them."""
-    hand, build = report.estimate.hand_lines, report.estimate.build_lines
-    four = (hand.p10 + build.p10, hand.p50 + build.p50, hand.p80 + build.p80, hand.p90 + build.p90)
+    hand, build = _four(report.estimate.hand_lines), _four(report.estimate.build_lines)
     if name == "copy":
-        return _rounded(*(lines + report.cuda_lines for lines in four))
-    if name in ("header", "hipify-build"):
+        return _sum((lines + report.cuda_lines for lines in hand), build)
+    if name in ("header", "hipify-build"):  # the factors were set for source lines alone
         header = float(seen.names + HEADER_LINES) if name == "header" else 0.0
-        return _rounded(*(lines * both + header * part for lines, both, part in zip(four, BOTH, HEADER, strict=True)))
+        return _sum((lines * both + header * part for lines, both, part in zip(hand, BOTH, HEADER, strict=True)), build)
     if name == "backend":
-        return _rounded(0.5 * report.cuda_lines, report.cuda_lines, 1.5 * report.cuda_lines, 2.0 * report.cuda_lines)
+        return _sum((0.5 * report.cuda_lines, report.cuda_lines, 1.5 * report.cuda_lines, 2.0 * report.cuda_lines))
     if name == "library":
-        return _rounded(*(lines + new * seen.matrix_kernels for lines, new in zip(four, KERNEL_LINES, strict=True)))
-    return _rounded(*four)
+        return _sum((lines + new * seen.matrix_kernels for lines, new in zip(hand, KERNEL_LINES, strict=True)), build)
+    return _sum(hand, build)
 
 
-def _rounded(*values: float) -> Quantiles:
-    return Quantiles(*(float(f"{round(value):.2g}") for value in values))
+def _four(value: Quantiles) -> tuple[float, float, float, float]:
+    return value.p10, value.p50, value.p80, value.p90
+
+
+def _sum(values: Iterable[float], more: Iterable[float] = (0.0, 0.0, 0.0, 0.0)) -> Quantiles:
+    return Quantiles(*(float(f"{round(one + another):.2g}") for one, another in zip(values, more, strict=True)))
 
 
 def _titles(blocked: list[tuple[str, str]]) -> str:
