@@ -194,7 +194,8 @@ def _call(node: Any, at: Origin, depth: int) -> Expr:
     kind = callee.type
     if kind == "field_expression":
         member = _field(callee, at, depth + 1)
-        return _make(node, at, "method", member.op, (*member.args, *args), member.targs)
+        kind = "method" if member.kind == "field" else "call"  # threadIdx.x() is a call of something that has no owner
+        return _make(node, at, kind, member.op, (*member.args, *args), member.targs)
     if kind == "primitive_type":
         return _make(node, at, "cast", at.text(callee), args[:1])
     if kind in ("compound_literal_expression", "call_expression"):
