@@ -149,7 +149,7 @@ def test_guards_and_loops_surround_events() -> None:
         "__device__ int f(int a) { return f(a % 32); }\n__global__ void k() { int w = f(threadIdx.x); }",
         "__global__ void k(int lane) { int a = b; int b = a; a = b % 32; }",
         "__global__ void k( { [[[ <<< 32 >>> ; warp % & 31",
-        "__global__ void k(int* p) { p[0] = threadIdx.x(1) % 32; }",
+        "__global__ void k(int* p) { p[0] = threadIdx.x() % 32; }",
     ],
 )
 def test_hostile_shapes_end(text: str) -> None:
