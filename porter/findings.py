@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from porter import by_target
+from porter import by_target, cuda_language
 from porter.config import Config
 from porter.examine import Examined
 from porter.held import HeldLines
@@ -46,6 +46,7 @@ def assemble(
     examined = list(examined)
     spill = spill or Spill()
     unused = _unused_libraries(examined, ruleset, off_path) if ported else frozenset()
+    no_cuda = ported and cuda_language.is_off(examined)
     own = _own_includes(examined)
     uncalled = _only_installed(examined) if TOOLKIT in ruleset.rules else frozenset()
     all_findings, all_insights = Filling(Finding, spill), Filling(Finding, spill)
@@ -61,7 +62,10 @@ def assemble(
                 continue
             if rule.is_insight:
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))
-            elif hit.live is Live.NO or one.path in off_path or (ported and _off_the_amd_path(rule, hit, one, unused)):
+            elif (
+                hit.live is Live.NO or one.path in off_path or (ported and _off_the_amd_path(rule, hit, one, unused))
+                or (no_cuda and cuda_language.only_sets_it_up(hit, one))
+            ):  # fmt: skip
                 insights.append(_finding(rule, hit, one, targets, "already-ported"))
             elif hit.optional:
                 insights.append(_finding(rule, hit, one, targets, "works-as-is"))

@@ -102,3 +102,39 @@ def test_a_makefile_for_hip_beside_the_makefile_is_a_build_for_amd(tmp_path: Pat
     assert report.already_ported
     assert not [f for f in report.findings if f.path == "src/makefile"]
     assert [f.rule for f in report.insights if f.path == "src/makefile"]
+
+
+LISTS = """cmake_minimum_required(VERSION 3.21)
+project(p LANGUAGES CXX)
+option(USE_HIP "AMD" OFF)
+if(USE_HIP)
+  enable_language(HIP)
+  add_compile_definitions(__HIP_PLATFORM_AMD__ USE_ROCM)
+elseif(USE_CUDA)
+  enable_language(CUDA)
+endif()
+set_target_properties(p PROPERTIES CUDA_RUNTIME_LIBRARY Shared)
+target_compile_options(p PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+target_compile_options(p PRIVATE --extended-lambda)
+list(APPEND SOURCES "a${CMAKE_CUDA_ARCHITECTURES}.cpp")
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "work"),
+    [
+        ("", "", {"--extended-lambda", "CMAKE_CUDA_ARCHITECTURES"}),
+        ("elseif(USE_CUDA)", "endif()\nif(TRUE)", {"--extended-lambda", "CMAKE_CUDA_ARCHITECTURES", "CUDA_RUNTIME_LIBRARY", "--expt"}),
+        ("  enable_language(CUDA)\n", "", {"--extended-lambda", "CMAKE_CUDA_ARCHITECTURES", "CUDA_RUNTIME_LIBRARY", "--expt"}),
+        ("LANGUAGES CXX", "LANGUAGES CXX CUDA", {"--extended-lambda", "CMAKE_CUDA_ARCHITECTURES", "CUDA_RUNTIME_LIBRARY", "--expt"}),
+    ],
+)
+def test_settings_of_a_language_that_no_build_for_amd_enables_are_no_work(tmp_path: Path, old: str, new: str, work: set[str]) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(LISTS.replace(old, new) if old else LISTS)
+    (tmp_path / "a.h").write_text(FILES["csrc/common.h"])
+    (tmp_path / "b.h").write_text(FILES["csrc/common.h"])
+    seen = audit(tmp_path, Config(jobs=1))
+    assert seen.already_ported
+    found = {f.snippet for f in seen.findings}
+    words = ("--extended-lambda", "CMAKE_CUDA_ARCHITECTURES", "CUDA_RUNTIME_LIBRARY", "--expt")
+    assert {word for word in words if any(word in text for text in found)} == work
