@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import time
 
 import pytest
 
 from porter import link
 from porter.config import Config
-from porter.detectors import changed_signature, folding, places
+from porter.detectors import changed_signature, float_atomics, folding, places
 from porter.detectors.shared_memory import lds_of
 from porter.model import Confidence, Hit, SourceFile
 from porter.parse import Parsed, cuda
@@ -177,3 +178,11 @@ def test_a_signature_that_hip_took_over_is_found_before_that_release(rocm: str, 
     )
     told = changed_signature.detect(parse(code), link.link([]), Config(rocm=rocm))
     assert [hit.span.line for hit in told] == found
+
+
+def test_a_kernel_of_many_sums_is_looked_through_once() -> None:
+    parsed = parse("__global__ void k(half* p, half2 v) {\n  half2* q = (half2*)p;\n" + "  atomicAdd(q, v);\n" * 5000 + "}\n")
+    started = time.process_time()
+    found = [hit.span.line for hit in float_atomics.detect(parsed, link.link([]), Config(targets=ALL)) if hit.rule == "narrow-float-atomic"]
+    assert found == list(range(3, 5003))
+    assert time.process_time() - started < 2.0

@@ -20,7 +20,7 @@ UNSAFE_FLAG = "-munsafe-fp-atomics"
 MANAGED = frozenset(("cudaMallocManaged", "hipMallocManaged"))
 NARROW = re.compile(r"\b(?P<type>(?:__)?half2?|(?:__)?nv_bfloat162?|float[24])\b(?=[\w\s]*\*)")
 CAST = re.compile(r"\(*\s*(?:reinterpret_cast\s*<\s*|\(\s*)(?P<type>(?:__)?half2?|(?:__)?nv_bfloat162?|float[24])\s*\*")
-MAX_NODES = 4_000  # of a function's tree
+MAX_NODES = 50_000  # of a function's tree
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -60,34 +60,38 @@ def _sums(parsed: Parsed) -> Iterator[tuple[Fact, str, Any]]:
 
 def _narrow(parsed: Parsed, index: Any) -> Iterator[Hit]:
     """Each atomicAdd on a type that HIP has no overload for, and the project neither."""
+    known: dict[int, dict[str, str]] = {}
     for fact in parsed.facts:
         if fact.kind != "call" or fact.name.rpartition("::")[2] != "atomicAdd" or not fact.args or fact.live is Live.NO:
             continue
         cast = CAST.match(fact.args[0])
         names = NAME.findall(fact.args[0])
         function = places.function_at(parsed, fact.span) if names and cast is None else None
-        text = dict(_listed(parsed, function)).get(names[0], "") or _local(parsed, function, names[0]) if function is not None else ""
+        if function is not None and function.id not in known:
+            known[function.id] = {**_local(parsed, function), **dict(_listed(parsed, function))}
+        text = known[function.id].get(names[0], "") if function is not None else ""
         found = cast or (NARROW.search(text) if "*" in text else None)
         if found is not None and not _has_overload(found["type"], index):
             sure = Confidence.MEDIUM if "bf" in found["type"] else Confidence.HIGH
             yield Hit("narrow-float-atomic", fact.span, f"atomicAdd on {found['type']}", found["type"], confidence=sure)
 
 
-def _local(parsed: Parsed, function: Any, name: str) -> str:
-    """The declaration of a pointer within a function, `half2* out = …` or `auto* out = reinterpret_cast<half2*>(…)`; empty for none."""
+def _local(parsed: Parsed, function: Any) -> dict[str, str]:
+    """What is declared within a function, by name: `half2* out = …`, or half2* for `auto* out = reinterpret_cast<half2*>(…)`."""
+    found: dict[str, str] = {}
     pending = [function.child_by_field_name("body")]
     for _ in range(MAX_NODES):
         node = pending.pop() if pending else None
         if node is None:
-            return ""
+            break
         if node.type == "declaration":
             head, _, value = places.text(parsed, node).decode("utf-8", "replace")[:400].partition("=")
             names = NAME.findall(head.partition("[")[0])
-            if names and names[-1] == name:
+            if names:
                 cast = CAST.match(value.strip()) if "auto" in names else None
-                return f"{cast['type']}*" if cast else head
+                found.setdefault(names[-1], f"{cast['type']}*" if cast else head)
         pending += node.named_children if node.type not in ("expression_statement", "return_statement") else ()
-    return ""
+    return found
 
 
 def _has_overload(name: str, index: Any) -> bool:
