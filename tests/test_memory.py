@@ -9,17 +9,22 @@ import stat
 import subprocess
 import sys
 import tempfile
+import tracemalloc
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
+from report_factory import large_report
 from test_repos import REPOS
 
-from porter import aside, link, name_table, pages, passes, pipeline, render, spill, workers
+from porter import advise, aside, link, name_table, pages, passes, pipeline, render, spill, workers
 from porter.config import Config
 from porter.errors import ToolError
 from porter.examine import Surveyed
 from porter.held import Held, HeldBytes, HeldLines
-from porter.model import Kernel, Report
+from porter.model import Finding, Kernel, Report
 from porter.pages import Filling, Pages
 from porter.render import csv, gitlab, island
 from porter.spill import Spill
@@ -60,6 +65,36 @@ def test_reports_are_the_same_when_everything_is_put_aside(
     assert isinstance(light.findings, Pages)
     assert light.findings.spill.size > 0
     assert texts(light) == before
+
+
+def peak(work: Callable[[], object]) -> int:
+    """Bytes that some work takes at most beyond what was there before; what it loads and remembers was loaded by a first run."""
+    work()
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("what", "count"), [("advice", 1000), ("csv", 1000), ("json", 3000)])  # JSON makes 500 rows together
+def test_findings_that_were_put_aside_are_never_all_in_memory(what: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((pages, "PAGE"), (csv, "ROWS")):
+        monkeypatch.setattr(module, name, 50)
+    made = large_report(count)
+    filling = Filling(Finding, Spill(), 0)
+    filling.extend(made.findings)
+    light = msgspec.structs.replace(made, findings=filling.done())
+
+    def work() -> None:
+        if what == "advice":
+            advise.advised(light)
+        else:
+            deque(render.pieces(light, what), maxlen=0)
+
+    assert isinstance(light.findings, Pages)
+    assert peak(work) < 0.8 * peak(lambda: tuple(light.findings))
 
 
 def test_parses_are_not_kept_where_few_of_them_could_be(monkeypatch: pytest.MonkeyPatch) -> None:

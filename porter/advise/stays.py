@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
+from itertools import chain
 
 from porter.advise.traits import DAYS, STANDS_ON, Traits, traits
 from porter.estimate.project import SAME
@@ -108,7 +109,7 @@ def _nvfp4(report: Report) -> Note | None:
 def _training(report: Report, seen: Traits) -> Note | None:
     """Collectives alone do not say that the interconnect limits anything; the profile of the system that is there does."""
     locks = {record.path for record in report.files if record.kind == "python-lock"}  # what a lock file pins may be nobody's choice
-    chosen = {finding.rule for finding in (*report.findings, *report.insights) if finding.path not in locks}
+    chosen = {finding.rule for finding in chain(report.findings, report.insights) if finding.path not in locks}
     framework = seen.has("torch", "jax", "tensorflow") and not seen.has("vllm", "sglang", "tritonserver")
     distributed = framework and (seen.has("collectives") or "torch-nccl-backend" in seen.rules)
     if not distributed and not any(fnmatch.fnmatchcase(rule, glob) for rule in chosen for glob in TRAINING):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from array import array
 from itertools import chain
 
 import msgspec
@@ -97,7 +98,7 @@ def _other_build(report: Report) -> bool:
 def _extends_torch(report: Report) -> bool:
     """Whether most of the CUDA lines stand below folders with a CUDAExtension: that of a test does not build the program."""
     places = {
-        one.path.rpartition("/")[0].split("/")[0] for one in (*report.findings, *report.insights) if one.rule == "torch-cuda-extension"
+        one.path.rpartition("/")[0].split("/")[0] for one in chain(report.findings, report.insights) if one.rule == "torch-cuda-extension"
     }
     lines = [(record.path.split("/")[0], record.lines) for record in report.files if record.kind == "cuda"]
     below = sum(count for top, count in lines if top in places or "" in places)
@@ -106,10 +107,13 @@ def _extends_torch(report: Report) -> bool:
 
 def _libraries_first(report: Report) -> bool:
     """Most of the likely hours go to what has no drop-in for ROCm, and hardly any to the program's own CUDA sources."""
-    hours = [(finding.category, finding.effort_hours.likely) for finding in report.findings]
-    total = sum(likely for _, likely in hours)
-    sources = sum(likely for category, likely in hours if category in SOURCES)
-    return bool(total) and library_hours(report) >= 0.4 * total and sources <= 0.1 * total
+    everything, sources = array("d"), array("d")
+    for finding in report.findings:
+        everything.append(finding.effort_hours.likely)
+        if finding.category in SOURCES:
+            sources.append(finding.effort_hours.likely)
+    total = sum(everything)
+    return bool(total) and library_hours(report) >= 0.4 * total and sum(sources) <= 0.1 * total
 
 
 def redesign_hours(report: Report) -> float:
