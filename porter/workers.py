@@ -25,9 +25,8 @@ CHUNK_BYTES = 400_000
 CHUNK_FILES = 64
 LOOK_SECONDS = 0.5  # between two looks whether a worker hangs
 TRIES = 2
-LIFE_BYTES = (
-    64 * 2**20
-)  # of tasks, after which another process takes a worker's place: libraries leak (tree-sitter 0.26 each text it reads)
+# Bytes of tasks after which another process takes a worker's place: libraries leak (tree-sitter 0.26 each text it reads).
+LIFE_BYTES = 64 * 2**20
 
 
 class Outcome(NamedTuple):
@@ -98,6 +97,7 @@ class Pool:
         if self._model is None:
             self.tell(method, *args)
         else:
+            self._told = [said for said in self._told if said[0] != method]  # else what was told before would come after it
             getattr(self._model, method)(*args)
 
     def close(self) -> None:

@@ -102,6 +102,15 @@ def test_workers_begin_with_what_was_prepared() -> None:
         assert [o.value for o in pool.run("square", [1], size)] == [1]
 
 
+def test_what_is_taught_stands_above_what_was_told_before() -> None:
+    pool = workers.Pool(Clerk, (), 1)
+    with contextlib.closing(pool):
+        pool.tell("learn", 1)
+        assert [outcome.value for outcome in pool.run("square", [2], size)] == [5]
+        pool.teach("learn", 100)
+        assert [outcome.value for outcome in pool.run("square", [2], size)] == [104]
+
+
 def test_a_rehearsal_reads_its_pieces_and_leaves_nothing_to_be_made() -> None:
     auditor = Auditor(Config(), rules.load())
     for kind, (name, text) in rehearsal.PIECES.items():
