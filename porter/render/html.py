@@ -36,8 +36,11 @@ def _parts(report: Report, look: Look) -> Iterator[str]:
     view = html_view.view(report, look)
     page = environment(look.lang).get_template("report.html").render(fixed | view)
     head, _, tail = page.rpartition(html_view.ISLAND)
+    island = view["island_pieces"]
+    del page, view  # the island of a very large tree needs the room
     yield head
-    yield from view["island_pieces"]
+    del head
+    yield from island
     yield tail
 
 
