@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 from porter import pipeline
 from porter.config import Config
+from porter.parse import python_docker
 
 SCRIPT = '''def dockerfile(version, gpu):
     text = f"""
@@ -36,3 +38,10 @@ def test_a_dockerfile_in_a_string_is_read_and_a_sentence_is_not(tmp_path: Path) 
 
 def test_what_a_test_compares_with_is_not_built(tmp_path: Path) -> None:
     assert found(tmp_path / "test", "tests/test_build.py") == []
+
+
+def test_a_long_string_is_judged_once(tmp_path: Path) -> None:
+    (tmp_path / "build.py").write_text('text = """cuda\n' + "run pip install a\n" * 500 + '"""\n')
+    with mock.patch.object(python_docker, "_is_dockerfile", return_value=False) as judged:
+        pipeline.audit(tmp_path, Config(jobs=0))
+    assert judged.call_count == 1

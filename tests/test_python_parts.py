@@ -115,3 +115,12 @@ def test_an_odd_end_of_a_file_and_one_without_definitions() -> None:
     data = b"x = 1\ndef f():\n    return 2"
     assert python_parts.without(data, ((6, len(data)),)) == b"x = 1\n0       \n            "
     assert python_parts.without(data, ()) == data
+
+
+def test_a_file_whose_imports_cost_much_to_follow_is_read_whole(auditor: Auditor) -> None:
+    """A bracket that hardly closes, and many names in a long file."""
+    for head in ("from torch.cuda import (cudart" + " " * 3_000 + ")\n", "from torch.cuda import cudart, nvtx, amp\n" + "x = 1\n" * 200):
+        text = f"{head}import torch\n{CALL}\n\ndef plain(a):\n{PLAIN}"
+        assert kinds(source_of(text, auditor), "function_definition") == []
+        with mock.patch.object(python_parts, "MAX_READ", 3_000):
+            assert kinds(source_of(text, auditor), "function_definition") == ["def plain(a):"]

@@ -28,10 +28,14 @@ MAX_STRINGS = 200
 def docker_facts(file: SourceFile, source: Source, guards: PythonGuards) -> list[Fact]:
     """What instructions of Docker in the strings of a file install, run on and set; none where no string holds several of them."""
     strings: dict[int, Node] = {}
+    looked: set[int] = set()
     for word in DOCKER_WORDS:
         for offset in source.find(word):
             node = next((node for node in source.path(offset) if node.type == "string"), None)
-            if node is not None and len(strings) < MAX_STRINGS and _is_dockerfile(source, node):
+            if node is None or node.start_byte in looked or len(strings) == MAX_STRINGS:
+                continue
+            looked.add(node.start_byte)
+            if _is_dockerfile(source, node):
                 strings[node.start_byte] = node
     parse = parser_of("docker") if strings else None
     if parse is None:

@@ -16,6 +16,7 @@ from porter.parse.word_index import index_of
 
 SIGNS = frozenset(python_guards.HINTS + python_embedded.LOOKS + python_embedded.TAKER_WORDS) | {b"import", b"porter:", b".version"}
 """Words, lower case, that make a place in every file: of guards, CUDA in strings, imports, ignore marks, PTX programs."""
+MAX_READ = 20_000_000  # bytes that are looked at for what a file imports, and where it uses that
 LEAST = 200  # bytes of a function that are worth leaving out
 STARTS = (b"def ", b"class ", b"@", b"async def ")
 LINES = (re.compile(rb"\n(?=[A-Za-z_@])"), re.compile(rb"\n    (?=[A-Za-z_@])"))  # statements of a module, and of a class in it
@@ -38,7 +39,10 @@ def signs(lower: bytes) -> dict[bytes, list[int]]:
 def left_out(data: bytes, words: Words, seen: Look, known: dict[bytes, list[int]]) -> tuple[tuple[int, int], ...]:
     """Stretches of a file, in order, without a place: whole functions, classes and methods, with their decorators."""
     places = set(seen.offsets).union(*(found for word, found in known.items() if word != b"target"))  # which decides only what is beside it
-    places.update(_uses(data, words, seen, known[b"import"]))
+    uses = _uses(data, words, seen, known[b"import"])
+    if uses is None:
+        return ()
+    places.update(uses)
     out: list[tuple[int, int]] = []
     for start, end in _definitions(data, sorted(places), 0, (0, len(data))):
         if out and not data[out[-1][1] : start].strip():
@@ -78,14 +82,18 @@ def _definitions(data: bytes, places: list[int], level: int, within: tuple[int, 
             yield start, end  # with an odd number of them a string would begin here and end elsewhere
 
 
-def _uses(data: bytes, words: Words, seen: Look, imports: list[int]) -> Iterator[int]:
-    """Where names stand that were imported from something with a word of the rules in it."""
+def _uses(data: bytes, words: Words, seen: Look, imports: list[int]) -> list[int] | None:
+    """Where names stand that were imported from something with a word of the rules in it; None where that is much to look at."""
     offsets = sorted(seen.offsets)
     names: set[bytes] = set()
+    read = 0
     for at in imports:
         start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
         if b"(" in data[at:end]:
             end = data.find(b")", at)
+            read += (end if end >= 0 else len(data)) - at
+            if read > MAX_READ:
+                return None
         first = bisect_left(offsets, start)
         if end < 0 or first == len(offsets) or offsets[first] >= end:
             continue
@@ -93,8 +101,6 @@ def _uses(data: bytes, words: Words, seen: Look, imports: list[int]) -> Iterator
         for name, alias in _NAMES.findall(data[at + len("import") : end]):
             if (base or alias) and words.names(f"{base[1].decode() + '.' if base else ''}{name.decode('utf-8', 'replace')}", seen.active):
                 names.add(alias or name)
-    for name in names:
-        place = data.find(name)
-        while place >= 0:
-            yield place
-            place = data.find(name, place + len(name))
+    if len(names) * len(data) > MAX_READ:
+        return None
+    return [match.start() for name in names for match in re.finditer(re.escape(name), data)]
