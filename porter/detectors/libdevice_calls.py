@@ -33,8 +33,10 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         some = ", ".join(list(names)[:3])
         yield Hit(RULE, live[0].span, f"calls {len(names)} functions of libdevice: {some} and more", "libdevice", related=related)
         calls = [fact for fact in calls if _live(fact, parsed) is Live.NO]
-    for line in dict.fromkeys(fact.span.line for fact in calls):
-        first = next(fact for fact in calls if fact.span.line == line)
+    firsts: dict[int, Fact] = {}
+    for fact in calls:
+        firsts.setdefault(fact.span.line, fact)
+    for first in firsts.values():
         yield Hit(RULE, first.span, f"calls {first.name}", first.name, live=_live(first, parsed))
 
 

@@ -22,10 +22,10 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     if b"_ROCM" not in parsed.file.data and b"ROCMExecutionProvider" not in parsed.file.data:
         return
     facts = [fact for fact in parsed.facts if fact.kind in ("py_string", "call")]
-    new = [fact.span.line for fact in facts if fact.name in NEW]
+    beside = {fact.span.line + way for fact in facts if fact.name in NEW for way in range(-NEAR, NEAR + 1)}
     lines: set[int] = set()
     for fact in facts:
         line = fact.span.line
-        if fact.name in OLD and line not in lines and not any(abs(line - other) <= NEAR for other in new):
+        if fact.name in OLD and line not in lines and line not in beside:
             lines.add(line)
             yield Hit(RULE, fact.span, f"uses {fact.name}", fact.name, fact_kind=fact.kind, fact_name=fact.name)

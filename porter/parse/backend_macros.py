@@ -41,7 +41,9 @@ def chosen(lines: Sequence[Directive]) -> tuple[tuple[str, str, str], ...]:
         if line.word in _OPENERS:
             stack.append(_Chain(line))
         elif line.word == "include" and stack and _HIP_HEADER.match(line.text):
-            for chain in stack:
+            for chain in reversed(stack):
+                if chain.branches[-1][1]:
+                    break  # and so are those around it
                 chain.with_hip()
         elif stack and line.word.startswith("el"):
             stack[-1].branches.append((line, False))
@@ -60,20 +62,19 @@ def _decided(chain: _Chain) -> Iterator[tuple[str, str, str]]:
         match = next((match for match, hip in given if hip), None)
         if match is not None and all(one is None or one[1] == match[1] for one, _ in given):
             yield match[1], "yes", match[2]
-    before: list[str] = []
+    before: dict[str, list[str]] = {}  # macros that speak of CUDA, by their names without it
     for line, _ in chain.branches:
         if line.word in ("ifndef", "else", "elifndef"):
             return
         for name in _NAMES.findall(line.text):
-            yield from ((other, "no", "") for other in before if _is_twin(other, name))
+            yield from ((other, "no", "") for other in before.get(_without_amd(name), ()))
         single = _IS_SET.match(line.text)
-        if single is not None:
-            before.append(single[1])
+        bare = _CUDA_WORD.sub("", single[1]) if single is not None else ""
+        if single is not None and bare not in ("", single[1]):
+            before.setdefault(bare, []).append(single[1])
 
 
-def _is_twin(cuda: str, hip: str) -> bool:
-    """Whether two names are one but for the back end: AMREX_USE_CUDA and AMREX_USE_HIP."""
-    if not OF_AMD.search(hip) or not _CUDA_WORD.search(cuda):
-        return False
-    bare = re.sub(r"(?i)hip|rocm", "", hip)
-    return _CUDA_WORD.sub("", cuda) == bare and len(bare.strip("_")) > 2
+def _without_amd(name: str) -> str:
+    """A name without its back end, AMREX_USE_ of AMREX_USE_HIP, which AMREX_USE_CUDA has too; empty where AMD or the rest is missing."""
+    bare = OF_AMD.sub("", name)
+    return bare if bare != name and len(bare.strip("_")) > 2 else ""
