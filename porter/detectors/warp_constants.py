@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,7 +76,12 @@ def _unused(program: Program, name: str, uses: list[tuple[int, Use]]) -> bool:
     """True for a name that stands nowhere but where it is defined."""
     if uses or name in CONSTANT_NAMES or not isinstance(program.index, Index) or program.index.names_width(name):
         return False
-    return len(re.findall(rb"\b" + name.encode() + rb"\b", program.unit.parsed.file.data)) == 1
+    return _times(program.unit.parsed.file.data).get(name.encode()) == 1
+
+
+@functools.lru_cache(maxsize=1)  # all constants of a file are asked for one after the other
+def _times(data: bytes) -> Counter[bytes]:
+    return Counter(re.findall(rb"\w+", data))
 
 
 def _for_amd(program: Program, live: list[Definition]) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import Any
 
+from porter.model import Fact
 from porter.parse import Parsed
 from porter.parse.cuda_lex import mask
 
@@ -73,4 +75,11 @@ def overloads(parsed: Parsed, body: Any, name: str) -> bool:
     if not name.startswith("__"):
         return False
     first, last = int(body.start_point[0]) + 1, int(body.end_point[0]) + 1
-    return any(fact.kind == "call" and fact.name == name and first <= fact.span.line <= last for fact in parsed.facts)
+    for fact in parsed.facts[bisect_left(parsed.facts, first, key=_line) : bisect_right(parsed.facts, last, key=_line)]:
+        if fact.kind == "call" and fact.name == name:
+            return True
+    return False
+
+
+def _line(fact: Fact) -> int:
+    return fact.span.line
