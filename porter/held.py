@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar, cast, overload
@@ -14,7 +15,25 @@ T = TypeVar("T")
 _LAST: dict[type[Any], tuple[Place, tuple[Any, ...]]] = {}  # of each type, the values that were read last
 
 
-class Held(Sequence[T]):
+class Listed(Sequence[T]):
+    """A sequence that says what stands at a number; a slice is the tuple of those."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def one(self, at: int) -> T:
+        """The value at a number; raises IndexError."""
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[T]: ...
+    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
+        """One value, or some."""
+        return tuple(map(self.one, range(*at.indices(len(self))))) if isinstance(at, slice) else self.one(at)
+
+
+class Held(Listed[T]):
     """A tuple of values that was put aside."""
 
     __slots__ = ("_count", "_kind", "_place", "_spill")
@@ -41,12 +60,8 @@ class Held(Sequence[T]):
         """How many, without reading them."""
         return self._count
 
-    @overload
-    def __getitem__(self, at: int) -> T: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[T]: ...
-    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
-        """One of them, or some."""
+    def one(self, at: int) -> T:
+        """One of them."""
         return self.all()[at]
 
     def __eq__(self, other: object) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Generic, TypeVar, overload
+from typing import Generic, TypeVar
 
-from porter.held import Held
+from porter.held import Held, Listed
 from porter.many import Many
 from porter.spill import Spill
 
@@ -16,7 +16,7 @@ PAGE = 500
 T = TypeVar("T")
 
 
-class Pages(Sequence[T]):
+class Pages(Listed[T]):
     """Values in order, on pages of PAGE each but for the last, most of them put aside."""
 
     def __init__(self, pages: list[Sequence[T]], spill: Spill) -> None:
@@ -41,14 +41,8 @@ class Pages(Sequence[T]):
         """How many, without reading them."""
         return self._count
 
-    @overload
-    def __getitem__(self, at: int) -> T: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[T]: ...
-    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
-        """One value, or some."""
-        if isinstance(at, slice):
-            return tuple(self[one] for one in range(*at.indices(self._count)))
+    def one(self, at: int) -> T:
+        """One value; its page stays in memory until another is asked for."""
         if not -self._count <= at < self._count:
             raise IndexError(at)
         number, place = divmod(at % self._count, PAGE)

@@ -7,7 +7,6 @@ import fnmatch
 import hashlib
 import itertools
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import msgspec
 from porter import links, model, ready_rules
 from porter.errors import RuleError
 from porter.model import Action, Confidence, Effort, Example, Hours, Replacement, Rule, RuleFix, Severity, Source
+from porter.parse import toml_text
 from porter.regular import read_regular
 
 STATUSES = (
@@ -151,11 +151,9 @@ def ready() -> Iterator[tuple[str, Rule]]:
 
 def _read(path: Path, data: bytes, area: str) -> Rule:
     try:
-        raw = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
+        raw = toml_text.loads(data.decode("utf-8"))
         rule = _rule(msgspec.convert(_dates_as_text(raw), _Table), area)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, RecursionError) as error:
-        raise RuleError(f"{path}: {error}", "see `porter rules new` for the shape of a rule") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RuleError(f"{path}: {error}", "see `porter rules new` for the shape of a rule") from error
     if path.stem != rule.id:
         raise RuleError(f"{path}: the id is '{rule.id}', so the file must be named {rule.id}.toml")

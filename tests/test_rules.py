@@ -64,6 +64,9 @@ def test_broken_toml_and_missing_folder_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "id = [unclosed")
     with pytest.raises(RuleError, match=str(path)):
         rules.load((str(tmp_path),))
+    path.write_text("a." * 5000 + "b = 1")
+    with pytest.raises(RuleError, match="a key of more than 60 parts"):
+        rules.load((str(tmp_path),))
     with pytest.raises(RuleError, match="no such rules folder"):
         rules.load((str(tmp_path / "absent"),))
 
