@@ -33,14 +33,16 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
     """Hits on synchronisation within a warp."""
     program = program_of(parsed, index)
     yield from _empty(program)
+    own = own_macros(program)  # for AMD they drop the mask, and nothing waits for lanes that left
+    guarded: dict[str, bool] = {}
     for uses in survey(program)[0]:
         if not uses.env.function.on_device:
             continue
         yield from _tails(uses)
-        yield from _early_exit(uses, program)
+        yield from _early_exit(uses, own)
         yield from _divergent_barrier(uses)
         yield from _roles(uses.env)
-        yield from _spin(uses.env, program)
+        yield from _spin(uses.env, program, guarded)
 
 
 def _empty(program: Program) -> Iterator[Hit]:
@@ -60,7 +62,7 @@ def _tails(uses: Uses) -> Iterator[Hit]:
         yield Hit("warp-synchronous-tail", chain[0].span, message, name, confidence=Confidence.HIGH)
 
 
-def _early_exit(uses: Uses, program: Program) -> Iterator[Hit]:
+def _early_exit(uses: Uses, own: frozenset[str]) -> Iterator[Hit]:
     """A full-mask collective after a return of some lanes."""
     env = uses.env
     left: Event | None = None
@@ -74,7 +76,6 @@ def _early_exit(uses: Uses, program: Program) -> Iterator[Hit]:
             left = left or event
     if left is None:
         return
-    own = own_macros(program)  # for AMD they drop the mask, and nothing waits for lanes that left
     for use in uses.of("shuffle", "vote"):
         call = use.expr
         if call.line > left.line and call.name.endswith("_sync") and call.name not in own and call.args and _full(env, call.args[0]):
@@ -149,7 +150,7 @@ def _by_warp(env: Env, condition: Expr) -> bool:
     return any(side.kind == "warp" and side.proven and side.width == WARP for side in sides) and any(side.kind == "const" for side in sides)
 
 
-def _spin(env: Env, program: Program) -> Iterator[Hit]:
+def _spin(env: Env, program: Program, guarded: dict[str, bool]) -> Iterator[Hit]:
     """while (atomicCAS(lock) != 0); with the release after the loop, or in another function, by more than one lane of a warp."""
     for event in env.function.events:
         if event.kind != "loop" or event.value is None or not event.loops:
@@ -166,7 +167,7 @@ def _spin(env: Env, program: Program) -> Iterator[Hit]:
         if any(other.line > loop.end_line and _releases(other, taken) for other in env.function.events):
             message = f"lanes of one wave spin on a lock that {name} frees after the loop"
             yield Hit("intra-wave-spin-lock", event.span, message, name, confidence=Confidence.MEDIUM)
-        elif env.function.side != "kernel" and TAKES.search(name) and not _by_one_lane(program, name):
+        elif env.function.side != "kernel" and TAKES.search(name) and not _by_one_lane(program, guarded, name):
             message = f"lanes of one wave spin on a lock that {name} takes and another function frees"
             yield Hit("intra-wave-spin-lock", event.span, message, name, confidence=Confidence.LOW)
 
@@ -183,16 +184,17 @@ def _updates(env: Env, call: Expr) -> bool:
     return any(part.kind == "name" and part.op in env.assigns for part in walk(call.args[1]))
 
 
-def _by_one_lane(program: Program, name: str) -> bool:
-    """True where every call of a function or method in the file stands under a condition that one lane passes."""
-    guards = [
-        (env, event)
-        for env in program.envs
-        for event in env.function.events
-        for root in (event.value,)
-        if root is not None and any(part.kind in ("call", "method") and name in (part.op, part.name) for part in env.walked(root))
-    ]
-    return bool(guards) and all(any(_one_lane(env, guard) for guard in event.guards) for env, event in guards)
+def _by_one_lane(program: Program, guarded: dict[str, bool], name: str) -> bool:
+    """True where every call of a function or method in the file stands under a condition that one lane passes; filled for all at once."""
+    if not guarded:
+        guarded[""] = False
+        for env in program.envs:
+            for event in env.function.events:
+                calls = [part for part in env.walked(event.value) if part.kind in ("call", "method")] if event.value is not None else []
+                alone = bool(calls) and any(_one_lane(env, guard) for guard in event.guards)
+                for called in {text for part in calls for text in (part.op, part.name)}:
+                    guarded[called] = guarded.get(called, True) and alone
+    return guarded.get(name, False)
 
 
 def _releases(event: Event, taken: Expr) -> bool:
