@@ -93,7 +93,10 @@ def enrich(parsed: Parsed, index: Index) -> None:
 
 
 def _conditions(parsed: Parsed) -> None:
-    """Leave out NVIDIA's macros in a macro that asks for both vendors, `(__CUDA_ARCH__ || __HIP_DEVICE_COMPILE__)`: it is made for #if."""
+    """Leave out NVIDIA's macros in a macro that asks for both vendors, `(__CUDA_ARCH__ || __HIP_DEVICE_COMPILE__)`: it is made for #if.
+
+    And XF32 instructions in lines that only gfx942 reads.
+    """
     lines = {
         line
         for fact in parsed.facts

@@ -88,21 +88,8 @@ def pieces(
             if len(rows) >= ROWS:
                 aside.append(spill.put(_rows(rows).encode()))
                 rows.clear()
-    data = {
-        "rules": [group.rule.id for group in groups],
-        "categories": [group.rule.category for group in groups],
-        "paths": paths.all(),
-        "messages": messages.all(),
-        "targets": targets.all(),
-        "folders": folders.all(),
-        "severities": [str(severity) for severity in Severity],
-        "confidences": [str(confidence) for confidence in Confidence],
-        "words": _words(words),
-        "lang": words.code,
-        "patterns": {name: re.sub(r"\?P<", "?<", pattern) for name, pattern in PATTERNS.items()},
-        "rows": [],
-    }
-    yield _safe(json.dumps(data, ensure_ascii=False, separators=(",", ":")).removesuffix("]}"))
+    tables = {"paths": paths.all(), "messages": messages.all(), "targets": targets.all(), "folders": folders.all()}
+    yield _head(groups, tables, words)
     before = ""
     for place in aside:
         yield Markup(before + spill.get(place).decode())
@@ -110,6 +97,22 @@ def pieces(
     if rows:
         yield Markup(before + _rows(rows))
     yield Markup("]}")
+
+
+def _head(groups: Sequence[RuleGroup], tables: dict[str, list[str]], words: Tongue) -> Markup:
+    """All that stands above the rows."""
+    data = {
+        "rules": [group.rule.id for group in groups],
+        "categories": [group.rule.category for group in groups],
+        **tables,
+        "severities": [str(severity) for severity in Severity],
+        "confidences": [str(confidence) for confidence in Confidence],
+        "words": _words(words),
+        "lang": words.code,
+        "patterns": {name: re.sub(r"\?P<", "?<", pattern) for name, pattern in PATTERNS.items()},
+        "rows": [],
+    }
+    return _safe(json.dumps(data, ensure_ascii=False, separators=(",", ":")).removesuffix("]}"))
 
 
 def _rows(rows: list[list[object]]) -> str:
