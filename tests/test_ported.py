@@ -138,3 +138,29 @@ def test_settings_of_a_language_that_no_build_for_amd_enables_are_no_work(tmp_pa
     found = {f.snippet for f in seen.findings}
     words = ("--extended-lambda", "CMAKE_CUDA_ARCHITECTURES", "CUDA_RUNTIME_LIBRARY", "--expt")
     assert {word for word in words if any(word in text for text in found)} == work
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stops"),
+    [
+        ("", "", False),
+        ("__CUDACC_VER_MAJOR__ < 11", "!defined(__CUDA_ARCH__)", True),  # nothing but the AMD build's device code gets there
+        ("ASSERT_UNREACHABLE();", 'ASSERT_UNREACHABLE("needs CUDA 11");', True),
+        ("  }\n#if", "  }\n  use(v);\n#if", True),  # not all has returned
+    ],
+)
+def test_a_mark_for_old_compilers_behind_the_last_return_stops_nothing(tmp_path: Path, old: str, new: str, stops: bool) -> None:
+    text = """__device__ int f(int v) {
+  if (v) {
+    return 1;
+  } else {
+    return 2;
+  }
+#if __CUDACC_VER_MAJOR__ < 11
+  ASSERT_UNREACHABLE();
+#endif
+}
+"""
+    (tmp_path / "f.cu").write_text(text.replace(old, new) if old else text)
+    found = {f.rule for f in audit(tmp_path, Config(jobs=1)).findings}
+    assert bool(found & {"cuda-guard-error", "cuda-arch-trap"}) is stops

@@ -22,6 +22,7 @@ KINDS = ("cuda", "cxx")
 MAX_RELATED = 5
 MAX_SPECIALISATION = 4000  # characters
 DEBUG_SWITCH = re.compile(r"#\s*if(?:def\s+|\s+defined\s*\(?\s*)(\w*DEBUG\w*)\s*\)?\s*\Z")
+UNREACHABLE = re.compile(r"\w{0,80}(?i:unreachable)\w{0,80}\s*\(\s*\)\s*;?")
 SPECIALISATION = re.compile(r"\s*template\s*<[^<>]*>\s*(?:struct|class)\s+\w+\s*<")
 STOPS = re.compile(
     r"\b(?:__trap|__builtin_trap|trap|assert|abort|static_assert|\w*NOT_IMPLEMENTED\w*|\w*UNREACHABLE\w*|__assert_fail|assertm)\b"
@@ -121,6 +122,8 @@ def _rule(parsed: Parsed, code: Code, group: Group, function: Any, is_arch: bool
         return ""
     if "".join(ours.split()) == "".join(theirs.split()) and included == code.directives_of(group.amd):
         return ""  # both builds read the same code, from two branches
+    if not (is_arch or lost or included) and _ends_what_has_returned(parsed, group, ours):
+        return ""
     if _stops(ours):
         return "cuda-arch-trap" if is_arch else "cuda-guard-error"
     ours_defined = code.directives_of(group.amd)
@@ -161,6 +164,16 @@ def _stops(text: str) -> bool:
         text,
     )
     return not _essence(ASM.sub("", rest))
+
+
+def _ends_what_has_returned(parsed: Parsed, group: Group, ours: str) -> bool:
+    """Whether code is a mark that old compilers want at the end of a function all of whose branches return: UNREACHABLE() before its }."""
+    if not UNREACHABLE.fullmatch(ours.strip()):
+        return False
+    lines = parsed.file.data.split(b"\n")
+    before = next((line.strip() for line in reversed(lines[: group.line - 1]) if line.strip()), b"")
+    after = next((line.strip() for line in lines[group.end :] if line.strip()), b"")
+    return before == b"}" and after.startswith(b"}")
 
 
 def _is_pass_test(group: Group) -> bool:
