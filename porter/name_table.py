@@ -15,11 +15,10 @@ import msgspec
 
 from porter.spill import Place, Spill
 
-PARTS = 64  # of the hashes; the entries of one are in memory together when the table is made
-CHUNK = 1000  # entries of a part that wait together
+PART = 1000  # names whose entries are in memory together when the table is made
+WAITING = 50_000  # entries that wait to be put aside, of all parts together
 CACHED = 20_000  # entries of names that were asked for
-NAMES = 64  # that are put aside together: a lone name packs badly
-_BITS = 64
+NAMES = 64  # that are put aside together: a lone name packs badly, and who asks for one asks for its neighbours
 
 E = TypeVar("E")
 Entries = list[tuple[str, E]]  # path of the file, what it says
@@ -36,30 +35,39 @@ class NameTable(Mapping[str, "Entries[E]"], Generic[E]):
         self._spill = spill
         self._tables: Any = msgspec.msgpack.Decoder(dict[str, list[pair]])
         self._triples: Any = msgspec.msgpack.Decoder(list[triple])
-        self._hashes = array("Q")
-        self._groups = array("L")  # where the entries of each hash are, in ``_places``
         self._places: list[Place] = []
         self._loose: dict[str, Entries[E]] = {}  # names and entries that no encoding takes
         self._cache: dict[int, dict[str, Entries[E]]] = {}
         self._cached = 0
-        parts = self._parted(entries)
-        for number in range(PARTS):
-            self._gather(parts[number])
+        found: list[tuple[int, int]] = []
+        for places in self._parted(entries):
+            found += self._gather(places)
+        found.sort()
+        self._hashes = array("Q", (one for one, _ in found))
+        self._groups = array("L", (group for _, group in found))  # where the entries of each hash are, in ``_places``
 
     def _parted(self, entries: Iterable[tuple[str, str, E]]) -> list[list[Place]]:
-        """The entries by the first bits of their names' hashes, put aside."""
-        places: list[list[Place]] = [[] for _ in range(PARTS)]
-        waiting: list[list[tuple[str, str, E]]] = [[] for _ in range(PARTS)]
+        """The entries put aside, those of one name and of the names first said near it together."""
+        part_of: dict[int, int] = {}
+        places: list[list[Place]] = []
+        waiting: dict[int, list[tuple[str, str, E]]] = defaultdict(list)
+        count = 0
         for entry in entries:
-            held = waiting[_hash(entry[0]) * PARTS >> _BITS]
-            held.append(entry)
-            if len(held) >= CHUNK:
-                places[_hash(entry[0]) * PARTS >> _BITS].append(self._put(held))
-                held.clear()
-        for number, held in enumerate(waiting):
-            if held:
-                places[number].append(self._put(held))
+            number = part_of.setdefault(_hash(entry[0]), len(part_of) // PART)
+            waiting[number].append(entry)
+            count += 1
+            if count >= WAITING:
+                self._put_all(waiting, places)
+                count = 0
+        self._put_all(waiting, places)
         return places
+
+    def _put_all(self, waiting: dict[int, list[tuple[str, str, E]]], places: list[list[Place]]) -> None:
+        """Put what waits aside, by part."""
+        for number in sorted(waiting):
+            places.extend([] for _ in range(len(places), number + 1))
+            places[number].append(self._put(waiting[number]))
+        waiting.clear()
 
     def _put(self, entries: list[tuple[str, str, E]]) -> Place:
         try:
@@ -74,18 +82,19 @@ class NameTable(Mapping[str, "Entries[E]"], Generic[E]):
                     self._loose.setdefault(name, []).append((path, entry))
             return self._spill.put(msgspec.msgpack.encode(good))
 
-    def _gather(self, places: list[Place]) -> None:
-        """Put the entries of one part aside by name, in the order of the hashes."""
+    def _gather(self, places: list[Place]) -> list[tuple[int, int]]:
+        """Put the entries of one part aside by name, in the order in which the names were first said; the hashes and their groups."""
         found: dict[str, Entries[E]] = defaultdict(list)
         for place in places:
             for name, path, entry in self._triples.decode(self._spill.get(place)):
                 found[name].append((path, entry))
-        names = sorted(found, key=_hash)
+        names = list(found)
+        out = []
         for at in range(0, len(names), NAMES):
             some = names[at : at + NAMES]
-            self._hashes.extend(map(_hash, some))
-            self._groups.extend([len(self._places)] * len(some))
+            out += [(_hash(name), len(self._places)) for name in some]
             self._places.append(self._spill.put(msgspec.msgpack.encode({name: found[name] for name in some})))
+        return out
 
     def _group(self, number: int) -> dict[str, Entries[E]]:
         held = self._cache.get(number)
@@ -127,7 +136,7 @@ class NameTable(Mapping[str, "Entries[E]"], Generic[E]):
         return isinstance(name, str) and self._find(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        """Over the names, in no order that means anything."""
+        """Over the names, in the order in which they were first said but for those that cannot be encoded."""
         for place in self._places:
             yield from (name for name in self._tables.decode(self._spill.get(place)) if name not in self._loose)
         yield from self._loose
@@ -159,5 +168,4 @@ def table(spill: Spill | None, entries: Iterable[tuple[str, str, E]], kind: type
 
 
 def _hash(name: str) -> int:
-    number: int = hash(name) & (2**_BITS - 1)
-    return number
+    return hash(name) & 0xFFFF_FFFF_FFFF_FFFF

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Generic, TypeVar
 
 from porter.held import Held, Listed
 from porter.many import Many
 from porter.spill import Spill
 
-PLAIN = 20_000  # values that are kept as they are; a list of more is put aside
+PLAIN = 20_000  # values of a list that are kept as they are; what comes after them is put aside
 PAGE = 500
 
 T = TypeVar("T")
@@ -71,27 +73,26 @@ class Filling(Generic[T]):
     def add(self, value: T) -> None:
         """Take one more."""
         self._open.append(value)
-        if len(self._open) >= (PAGE if self._pages else max(self._plain, PAGE)):
-            self._aside(self._open[: len(self._open) // PAGE * PAGE])
+        if len(self._open) >= PAGE:
+            self._close(tuple(self._open))
+            self._open.clear()
 
     def extend(self, values: Iterable[T]) -> None:
         """Take more."""
         for value in values:
             self.add(value)
 
-    def _aside(self, values: list[T]) -> None:
-        for at in range(0, len(values), PAGE):
-            page = tuple(values[at : at + PAGE])
-            try:
-                self._pages.append(Held(self._spill, page, self._kind))
-            except UnicodeEncodeError:  # a name with bytes that are no text: such a page stays as it is
-                self._pages.append(page)
-        del self._open[: len(values)]
+    def _close(self, page: Sequence[T]) -> None:
+        """Keep a full page: in memory while there is room, else aside."""
+        if len(self._pages) * PAGE >= self._plain:
+            with contextlib.suppress(UnicodeEncodeError):  # a name with bytes that are no text: such a page stays as it is
+                page = Held(self._spill, page, self._kind)
+        self._pages.append(page)
 
     def done(self) -> Many[T]:
         """What was added."""
-        if not self._pages:
-            return tuple(self._open)
+        if not self._pages or len(self._pages) * PAGE + len(self._open) < self._plain:
+            return tuple(chain(*self._pages, self._open))
         return Pages([*self._pages, tuple(self._open)] if self._open else self._pages, self._spill)
 
 

@@ -38,7 +38,7 @@ def everything_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for nothing: all goes to the file, on small pages."""
     for module, name, value in (
         (aside, "PLAIN", 0), (aside, "TEXT", 0), (aside, "LEAST", 1), (aside, "LEAST_TEXT", 1), (pages, "PLAIN", 0), (pages, "PAGE", 3),
-        (spill, "IN_MEMORY", 0), (name_table, "CHUNK", 2), (name_table, "CACHED", 3), (name_table, "NAMES", 2),
+        (spill, "IN_MEMORY", 0), (name_table, "WAITING", 5), (name_table, "PART", 3), (name_table, "CACHED", 3), (name_table, "NAMES", 2),
         (island, "ROWS", 2), (csv, "ROWS", 2), (gitlab, "ROWS", 2),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
