@@ -154,9 +154,10 @@ def data_hits(parsed: Parsed, matcher: Matcher) -> list[Hit]:
     """Hits of the data rules; one rule hits a line once, however many facts of the line it knows."""
     best: dict[tuple[str, int], Hit] = {}
     for fact in parsed.facts:
-        if (fact.kind == "py_import" and fact.detail.get("type_checking")) or _is_switched_off(fact):
-            continue  # never loaded, or not asked for
-        for rule in matcher.rules_of(fact.kind, fact.name):
+        rules = matcher.rules_of(fact.kind, fact.name)
+        if not rules or (fact.kind == "py_import" and fact.detail.get("type_checking")) or _is_switched_off(fact):
+            continue  # most names; what is never loaded, or not asked for
+        for rule in rules:
             key = (rule, fact.span.line)
             if key not in best and (rule, int(fact.detail.get("statement", 0))) not in best:
                 optional = fact.kind == "py_import" and "optional" in fact.detail

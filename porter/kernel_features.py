@@ -22,7 +22,7 @@ DEVICE_SIDES = frozenset(("kernel", "device", "both"))
 MAX_ROUNDS = 6
 MAX_NESTED = 16  # functions looked back at: a loop macro parses as a function inside the kernel
 
-SHARED = re.compile(rb"\bextern\b[^;{}]{0,200}?\b__shared__\b|\b__shared__\s+extern\b")
+SHARED = re.compile(rb"extern(?<!\wextern)\b[^;{}]{0,200}?\b__shared__\b|__shared__(?<!\w__shared__)\s+extern\b")
 # Word in the report -> names of calls, types and identifiers that stand for it; the order is the order of the report.
 NAMES: dict[str, re.Pattern[str]] = {
     "tensor cores": re.compile(r"(?:.*::)?wmma::|(?:.*::)?(?:mma_sync|load_matrix_sync)\Z|cute::(?:gemm|TiledMMA)"),
@@ -39,6 +39,7 @@ NAMES: dict[str, re.Pattern[str]] = {
     "bfloat16": re.compile(r"(?:__)?nv_bfloat162?\Z|(?:.*::)?BFloat16\Z"),
     "printf": re.compile(r"printf\Z"),
 }
+ANY_NAME = re.compile("|".join(f"(?:{names.pattern})" for names in NAMES.values()))  # most names are none of them
 WHOLE_WAVE = re.compile(r"(?:.*::)?(__ballot(?:_sync)?|__match_(?:any|all)_sync|\w*[lL]ane_?[iI][dD])\Z")
 MARK = "?"  # before the name of a call that may speak for the whole wave: for the detectors, no word of the report
 READ = frozenset(("ptx", "call", "type", "identifier"))  # kinds of fact that say something of a function
@@ -94,11 +95,13 @@ def _spread(parsed: Parsed, functions: tuple[FunctionDef, ...], said: list[tuple
         return [i for i in order[max(0, last - MAX_NESTED) : last] if line <= ends[i]]
 
     live: dict[int, list[int]] = {}  # several facts stand on most lines
+    inside = _lines_of(starts, [ends[i] for i in order])
     for fact in parsed.facts:
-        said_of = _of_fact(fact.kind, fact.name) if fact.kind in READ else ()
+        if fact.kind not in READ or (line := fact.span.line) >= len(inside) or not inside[line]:
+            continue
+        said_of = _of_fact(fact.kind, fact.name)
         if not said_of and fact.kind != "call":
             continue
-        line = fact.span.line
         if line not in live:
             live[line] = around(line) if parsed.live(line) is not Live.NO else []
         if not (places := live[line]):
@@ -112,6 +115,15 @@ def _spread(parsed: Parsed, functions: tuple[FunctionDef, ...], said: list[tuple
             words[where].add(word)
     _follow(functions, words, calls, parsed.file.path, index)
     return words
+
+
+def _lines_of(starts: list[int], ends: list[int]) -> bytearray:
+    """For each line, up to the last that counts, whether some function that has an end stands around it."""
+    lines = bytearray(max(ends, default=0) + 1)
+    for start, end in zip(starts, ends, strict=True):
+        if end:
+            lines[start : end + 1] = b"\1" * (end + 1 - start)
+    return lines
 
 
 def _follow(functions: tuple[FunctionDef, ...], words: list[set[str]], calls: list[set[str]], path: str, index: Index | None) -> None:
@@ -145,15 +157,17 @@ def _of_fact(kind: str, name: str) -> tuple[str, ...]:
         return ("inline PTX", *(["tensor cores"] if matrix else ["asynchronous copies"] if copy else []))
     if kind in ("call", "type", "identifier"):
         whole = WHOLE_WAVE.match(name) if kind == "call" else None
-        return (*(word for word, names in NAMES.items() if names.match(name)), *([MARK + whole[1]] if whole else []))
+        found = [word for word, names in NAMES.items() if names.match(name)] if ANY_NAME.match(name) else []
+        return (*found, *([MARK + whole[1]] if whole else []))
     return ()
 
 
 def _dynamic_shared(parsed: Parsed) -> list[int]:
     """Lines that declare shared memory whose size the launch gives."""
-    data = parsed.file.data
-    if b"__shared__" not in data or b"extern" not in data:
-        return []
-    masked = mask(data)
-    lines = [masked.count(b"\n", 0, match.start()) + 1 for match in SHARED.finditer(masked)]
+    lines: list[int] | None = parsed.extra.get("dynamic_shared")  # asked by the survey and by the examination
+    if lines is None:
+        data = parsed.file.data
+        masked = mask(data) if b"__shared__" in data and b"extern" in data else b""
+        lines = [masked.count(b"\n", 0, match.start()) + 1 for match in SHARED.finditer(masked)]
+        parsed.extra["dynamic_shared"] = lines
     return [line for line in lines if parsed.live(line) is not Live.NO]

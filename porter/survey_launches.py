@@ -45,13 +45,18 @@ def launched(found: Captured, parsed: Parsed) -> Iterator[Launch]:
         if fact.kind not in ("call", "launch"):
             continue
         made = _launch(fact)
-        if made is None and not _WRAPPER.search(fact.name):
+        if made is None and not _is_wrapper(fact.name):
             continue
         variables = _variables(found) if variables is None else variables
         if made is None:
             yield from _handed_over(fact, found, variables, declared)
             continue
         yield msgspec.structs.replace(made, kernel=variables.get(made.kernel, made.kernel))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _is_wrapper(name: str) -> bool:
+    return "launch" in name.lower() and _WRAPPER.search(name) is not None
 
 
 def _launch(fact: Fact) -> Launch | None:

@@ -57,13 +57,18 @@ def mentions(facts: Iterable[Fact]) -> tuple[tuple[str, int], ...]:
     return tuple(found)[:MAX_MENTIONS]
 
 
+@lru_cache(maxsize=20_000)
+def _asks(name: str) -> bool:
+    return _ASKS.match(name) is not None
+
+
 def votes(facts: Iterable[Fact]) -> tuple[str, ...]:
     """Names of the votes that a file calls, and of what it may ask for its lane."""
     found = {
         name: None
         for fact in facts
         if fact.kind == "call" and fact.live is not Live.NO
-        and ((name := fact.name.rpartition("::")[2]) in VOTES or _ASKS.match(name) is not None)
+        and ((name := fact.name.rpartition("::")[2]) in VOTES or _asks(name))
     }  # fmt: skip
     return tuple(sorted(found))
 

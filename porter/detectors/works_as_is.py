@@ -87,7 +87,7 @@ def detect(parsed: Parsed, index: object, config: Config) -> Iterable[Hit]:
     lines: dict[str, set[int]] = {}
     first: dict[str, Fact] = {}
     for fact in parsed.facts:
-        if fact.live is Live.NO or not (_by_glob(fact.kind, fact.name) or fact.name in DEVICE_CALLS):
+        if fact.kind not in GLOBS or fact.live is Live.NO or not (_by_glob(fact.kind, fact.name) or fact.name in DEVICE_CALLS):
             continue
         for rule in _rules_of(fact):
             lines.setdefault(rule, set()).add(fact.span.line)

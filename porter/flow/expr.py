@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from porter.model import Span
 from porter.parse.cuda_fields import ARGUMENT, ARGUMENTS, FIELD, FUNCTION, INDICES, LEFT, NAME, OPERATOR, RIGHT, SCOPE, TYPE, VALUE
+from porter.parse.cuda_query import kinds
 
 MAX_DEPTH = 120  # deeper nesting than this is not written by people; what lies below becomes an opaque expression
 CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "bit_cast"})
 DIVIDERS = {"mod": "%", "rem": "%", "div": "/", "quot": "/"}  # methods of a class that is given what it divides by
+COMMENTS = kinds("comment")
 TYPE_CALLS = frozenset({"int", "unsigned", "uint32_t", "int32_t", "uint64_t", "int64_t", "size_t", "long", "short", "uint", "char"})
 
 
@@ -77,10 +80,11 @@ def build(node: Any, at: Origin, depth: int = 0) -> Expr:
     """The expression that a syntax node stands for; parentheses vanish, what is unknown becomes kind ``other``."""
     if depth > MAX_DEPTH:
         return _make(node, at, "other", "")
-    maker = MAKERS.get(node.type)
-    if maker is not None:
-        return maker(node, at, depth)
-    children = tuple(build(child, at, depth + 1) for child in node.named_children) if node.named_child_count <= 64 else ()
+    return _MAKER_OF.get(node.kind_id, _other)(node, at, depth)
+
+
+def _other(node: Any, at: Origin, depth: int) -> Expr:
+    children = tuple([build(child, at, depth + 1) for child in node.named_children]) if node.named_child_count <= 64 else ()
     return _make(node, at, "other", node.type, children)
 
 
@@ -97,23 +101,24 @@ def _make(
     return Expr(kind, op, args, row + 1, column + 1, end_row + 1, end_column + 1, targs, shape)
 
 
-def _number(node: Any, at: Origin, depth: int) -> Expr:
-    return _make(node, at, "num", at.text(node))
-
-
-def _name(node: Any, at: Origin, depth: int) -> Expr:
-    """One word, which ends on its line: half of all expressions."""
+def _name(node: Any, at: Origin, depth: int, kind: str = "name") -> Expr:
+    """One word, which ends on its line: two of three expressions."""
     start, end = node.start_byte, node.end_byte
     row, column = node.start_point
     column += 1 if row else 1 + at.column
-    return Expr("name", at.data[start:end].decode("utf-8", "replace"), (), row + at.row + 1, column, row + at.row + 1, column + end - start)
+    row += at.row + 1
+    return Expr(kind, at.data[start:end].decode("utf-8", "replace"), (), row, column, row, column + end - start)
+
+
+def _number(node: Any, at: Origin, depth: int) -> Expr:
+    return _name(node, at, depth, "num")
 
 
 def _inside(node: Any, at: Origin, depth: int) -> Expr:
-    children = [child for child in node.named_children if child.type != "comment"]
+    children = [child for child in node.named_children if child.kind_id not in COMMENTS]
     if len(children) == 1:
         return build(children[0], at, depth + 1)
-    return _make(node, at, "other", node.type, tuple(build(child, at, depth + 1) for child in children))
+    return _make(node, at, "other", node.type, tuple([build(child, at, depth + 1) for child in children]))
 
 
 def _binary(node: Any, at: Origin, depth: int) -> Expr:
@@ -159,17 +164,18 @@ def _callee_name(node: Any, at: Origin, depth: int) -> tuple[str, tuple[Expr, ..
     targs: tuple[Expr, ...] = ()
     while node is not None and depth <= MAX_DEPTH:
         depth += 1
-        if node.type == "qualified_identifier":
+        kind = node.type
+        if kind == "qualified_identifier":
             scope = node.child_by_field_id(SCOPE)
             if scope is not None:
                 inner = scope.child_by_field_id(NAME) if scope.type == "template_type" else scope
                 names.append(at.text(inner))
             node = node.child_by_field_id(NAME)
-        elif node.type in ("template_function", "template_type", "template_method"):
+        elif kind in ("template_function", "template_type", "template_method"):
             found = node.child_by_field_id(ARGUMENTS)
-            targs = tuple(build(child, at, depth + 1) for child in found.named_children) if found is not None else ()
+            targs = tuple([build(child, at, depth + 1) for child in found.named_children]) if found is not None else ()
             node = node.child_by_field_id(NAME)
-        elif node.type in ("dependent_name", "dependent_type") and node.named_child_count:
+        elif kind in ("dependent_name", "dependent_type") and node.named_child_count:
             node = node.named_children[-1]
         else:
             names.append(at.text(node))
@@ -184,11 +190,12 @@ def _qualified(node: Any, at: Origin, depth: int) -> Expr:
 
 def _call(node: Any, at: Origin, depth: int) -> Expr:
     callee, given = node.child_by_field_id(FUNCTION), node.child_by_field_id(ARGUMENTS)
-    args = tuple(build(child, at, depth + 1) for child in given.named_children if child.type != "comment") if given is not None else ()
+    listed = [child for child in given.named_children if child.kind_id not in COMMENTS] if given is not None else []
+    args = tuple([build(child, at, depth + 1) for child in listed])
     shape: tuple[Expr, ...] = ()
     for child in node.named_children if node.named_child_count > 2 else ():
         if child.type == "kernel_call_syntax":
-            shape = tuple(build(part, at, depth + 1) for part in child.named_children if part.type != "comment")
+            shape = tuple([build(part, at, depth + 1) for part in child.named_children if part.kind_id not in COMMENTS])
     if callee is None:
         return _make(node, at, "other", node.type, args)
     kind = callee.type
@@ -264,24 +271,16 @@ def _list(node: Any, at: Origin, depth: int) -> Expr:
     return _make(node, at, "list", "{}", tuple(build(child, at, depth + 1) for child in node.named_children[:64]))
 
 
-MAKERS = {
-    "number_literal": _number,
-    "char_literal": _number,
-    "true": _name,
-    "false": _name,
-    "identifier": _name,
-    "field_identifier": _name,
-    "type_identifier": _name,
-    "primitive_type": _name,
+WORDS = ("true", "false", "identifier", "field_identifier", "type_identifier", "primitive_type", "namespace_identifier", "this")
+MAKERS: dict[str, Callable[[Any, Origin, int], Expr]] = {
+    **dict.fromkeys(WORDS, _name),
+    **dict.fromkeys(("number_literal", "char_literal"), _number),
     "sized_type_specifier": lambda node, at, depth: _make(node, at, "name", at.text(node)),
-    "namespace_identifier": _name,
     "parenthesized_expression": _inside,
     "condition_clause": _inside,
     "binary_expression": _binary,
     "assignment_expression": _binary,
-    "unary_expression": _unary,
-    "pointer_expression": _unary,
-    "update_expression": _unary,
+    **dict.fromkeys(("unary_expression", "pointer_expression", "update_expression"), _unary),
     "conditional_expression": _condition,
     "field_expression": _field,
     "call_expression": _call,
@@ -295,5 +294,5 @@ MAKERS = {
     "type_descriptor": _descriptor,
     "initializer_list": _list,
     "argument_list": _list,
-    "this": _name,
 }
+_MAKER_OF = {number: maker for kind, maker in MAKERS.items() for number in kinds(kind)}

@@ -13,6 +13,7 @@ from porter.flow.expr import Expr, Origin, build
 from porter.model import Span
 from porter.parse import cuda_fields
 from porter.parse.cuda_fields import BODY, CONDITION, DECLARATOR, LEFT, NAME, RIGHT, SIZE, VALUE
+from porter.parse.cuda_query import kinds
 
 MAX_EVENTS = 20_000  # of one function; what machines generate beyond this is cut
 
@@ -53,11 +54,12 @@ class Reader:
         return row + 1 + self.at.row
 
     def _step(self, work: _Work) -> None:
-        kind = work.node.type
-        handler = HANDLERS.get(kind)
+        handler = _HANDLER_OF.get(work.node.kind_id)
         if handler is not None:
             handler(self, work)
-        elif kind.endswith("_expression") or kind in ("identifier", "number_literal"):
+            return
+        kind = work.node.type
+        if kind.endswith("_expression") or kind in ("identifier", "number_literal"):
             self._expression(work, work.node)
         elif kind not in ("comment", "preproc_def", "preproc_function_def", "preproc_call"):
             self._children(work, work.node)
@@ -287,3 +289,4 @@ HANDLERS = {
     "function_definition": Reader._nested,
     **dict.fromkeys(LOOPS, Reader._loop),
 }
+_HANDLER_OF = {number: handler for kind, handler in HANDLERS.items() for number in kinds(kind)}

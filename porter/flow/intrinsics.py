@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from porter.flow.expr import Expr
 
@@ -23,6 +24,12 @@ FRAGMENTS = re.compile(
 BARRIERS = frozenset({"__syncthreads", "__syncthreads_count", "__syncthreads_or", "__syncthreads_and", "__barrier_sync"})
 BIT_COUNTS = {"__popc": "__popcll", "__ffs": "__ffsll", "__clz": "__clzll", "__brev": "__brevll", "__fns": "__fns64"}
 FOREIGN = frozenset({"std", "cg", "cooperative_groups", "cub", "hipcub", "thrust", "cutlass", "cute", "cuda"})  # namespaces of libraries
+
+
+@lru_cache(maxsize=20_000)
+def is_fragment(name: str) -> bool:
+    """True for a name that speaks of matrix instructions or of libraries for them."""
+    return FRAGMENTS.search(name) is not None
 
 
 def is_foreign(call: Expr) -> bool:

@@ -35,10 +35,16 @@ TILE_TYPE = re.compile(r"\bthread_block_tile\s*<\s*(\w+)")
 LANE_MASKS = re.compile(r"%+lanemask_(\w\w)")
 
 
+def _speaks_of_warps(text: str) -> bool:
+    """False for most names, which the patterns for lanes and widths would only be tried on."""
+    lowered = text.lower()
+    return "warp" in lowered or "lane" in lowered or "wave" in lowered or "wrap" in lowered
+
+
 @lru_cache(maxsize=20_000)
 def is_width(text: str) -> bool:
     """True for a name that speaks of the width of a warp."""
-    return WIDTH_NAME.match(text) is not None
+    return _speaks_of_warps(text) and WIDTH_NAME.match(text) is not None
 
 
 @lru_cache(maxsize=20_000)
@@ -46,7 +52,7 @@ def by_name(text: str) -> Value:
     """What a name alone says of a value; never proof."""
     if is_width(text) and not text.lower().startswith("log"):
         return Value("named_width", 0, symbols=(text,), proven=False)
-    if LANE_NAME.match(text):
+    if _speaks_of_warps(text) and LANE_NAME.match(text):
         return Value("lane", width=UNKNOWN_WIDTH, proven=False, via="name")
     if WARP_NAME.match(text):
         return Value("warp", width=UNKNOWN_WIDTH, proven=False, via="name")

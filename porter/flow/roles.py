@@ -6,17 +6,18 @@ from porter.flow.cub import default_width
 from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
-from porter.flow.intrinsics import BARRIERS, BIT_COUNTS, FRAGMENTS, MATRIX, SHUFFLES, VOTES, is_foreign
+from porter.flow.intrinsics import BARRIERS, BIT_COUNTS, FRAGMENTS, MATRIX, SHUFFLES, VOTES, is_foreign, is_fragment
 from porter.flow.members import keeps_lane
 from porter.flow.names import LANE_NAME, WARP_NAME, is_width
 from porter.flow.program import Program
 from porter.flow.strides import loop_uses, loops_of
 from porter.flow.use import Use, Uses
-from porter.flow.values import HARDWARE, LANES, UNKNOWN_WIDTH, WARP, Value
+from porter.flow.values import HARDWARE, LANES, OTHER, UNKNOWN_WIDTH, WARP, Value
 
 LOG_WARP = 5
 INDICES = frozenset({"tid", "gid"})
 COMPARISONS = frozenset({"<", "<=", "==", "!=", ">", ">="})
+ARITHMETIC = frozenset({"%", "&", "/", ">>", "<<", "*", "+"})  # that makes lanes, warps and masks, or the first thread of a warp
 DOUBTFUL = "grid"  # the flavour of uses that only other uses of the function explain
 
 
@@ -136,11 +137,11 @@ def _name(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
 
 
 def _binary(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[Use]) -> None:
-    value = env.value(expr)
     op = expr.op
     if op in COMPARISONS:
         _comparison(env, event, expr, found)
         return
+    value = env.value(expr) if op in ARITHMETIC else OTHER
     doubtful = value.via == "gid" and value.kind in ("lane", "warp") and not _meant(event, parent)
     if op in ("%", "&") and value.kind == "lane":
         found.append(Use("lane", expr, event, value, DOUBTFUL if doubtful else "", value.width, parent))
@@ -219,7 +220,7 @@ def _call(env: Env, event: Event, expr: Expr, parent: Expr | None, found: list[U
         found.append(Use("tile", expr, event, env.value(expr), name, env.value(expr).width))
     elif name in MATRIX:
         found.append(Use("matrix", expr, event, env.value(expr), name))
-    elif FRAGMENTS.search(expr.op):
+    elif is_fragment(expr.op):
         found.append(Use("fragment", expr, event, env.value(expr), name))
     elif name in BIT_COUNTS and expr.args:
         value = env.value(expr.args[0])

@@ -35,7 +35,7 @@ CUES = re.compile(
     rb"[_>W0136](?:(?<=_)sync\b|(?<=>)>=?\s*5\b|(?<=W)(?<!\wW)S\b|(?<=0)x[fF]{8}"
     rb"|(?<!\w.)(?:(?<=3)[12]|(?<=6)[34]|(?<=1)6|(?<=0)x[13][fF]|(?<=1)024)[uUlL]*\b)"
 )
-HEADS = re.compile(rb"\w+")
+WORDS_ALONE = bytes(byte if chr(byte).isalnum() or byte == 0x5F else 0x20 for byte in range(128)) + b" " * 128
 ON_GPU = (b"__shfl", b"__ballot", b"__syncthreads", b"__syncwarp", b"__activemask")
 CALL_LEVELS = 3  # how far callers of warp code are followed
 MAX_BODY = 400_000  # bytes of one function; larger ones are tables or machine-made
@@ -132,7 +132,7 @@ def _functions(nodes: list[Any], at: Origin, names: set[bytes], specifiers: Mapp
     rest: list[tuple[Any, set[bytes]]] = []
     for node in nodes:
         source = at.data[node.start_byte : node.end_byte]
-        words = set() if _is_cued(source) else set(HEADS.findall(source))
+        words = set() if _is_cued(source) else _words(source)
         if not words or not words.isdisjoint(names):
             made += _with_lambdas(node, at, specifiers)
         else:
@@ -147,6 +147,10 @@ def _functions(nodes: list[Any], at: Origin, names: set[bytes], specifiers: Mapp
         if not names:
             break
     return made
+
+
+def _words(source: bytes) -> set[bytes]:
+    return set(source.translate(WORDS_ALONE).split())
 
 
 def _is_cued(source: bytes) -> bool:
@@ -215,9 +219,9 @@ def _inside_function(node: Any) -> bool:
 
 
 def _side(head: bytes, source: bytes, specifiers: Mapping[str, str]) -> str:
-    words = set(HEADS.findall(head))
+    words = _words(head)
     for text in [specifiers[name] for word in words if (name := word.decode()) in specifiers]:
-        words |= set(HEADS.findall(text.encode()))
+        words |= _words(text.encode())
     device = b"__device__" in words or any(b"DEVICE" in word or word in (b"GPU_FUNC", b"HD", b"DEV") for word in words)
     host = b"__host__" in words or any(b"HOST" in word for word in words)
     if b"__global__" in words or any(word in (b"GLOBAL", b"KERNEL") for word in words):

@@ -97,21 +97,40 @@ def version(text: str) -> Version:
     return tuple(int(part) if part.isdigit() else 0 for part in text.split(".")) if text else ()
 
 
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()[1:]
+
+
 def _rows(path: Path) -> list[list[str]]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [line.split("\t") for line in lines[1:]]
+    return [line.split("\t") for line in _lines(path)]
+
+
+@functools.lru_cache(maxsize=1)
+def _unread() -> dict[str, tuple[str, str]]:
+    """The library and the line of every CUDA name: a scan asks for a few hundred of ten thousand, and only those are taken apart."""
+    out: dict[str, tuple[str, str]] = {}
+    for path in sorted((rules_folder() / "api").glob("*.tsv")):
+        library = path.stem
+        if library in LIBRARIES:
+            out.update({line[: line.index("\t")]: (library, line) for line in _lines(path)})
+    return out
+
+
+@functools.lru_cache(maxsize=1)
+def names() -> frozenset[bytes]:
+    """Every CUDA name of every library file under rules/api/, as it stands in source text."""
+    return frozenset(name.encode() for name in _unread())
 
 
 @functools.lru_cache(maxsize=1)
 def table() -> dict[str, ApiName]:
-    """Every name of every library file under rules/api/, by its CUDA name."""
-    out: dict[str, ApiName] = {}
-    for path in sorted((rules_folder() / "api").glob("*.tsv")):
-        if path.stem not in LIBRARIES:
-            continue
-        for row in _rows(path):
-            out[row[0]] = msgspec.convert([row[0], path.stem, *row[1:11], row[11].split(), row[12].split()], ApiName)
-    return out
+    """What is known of every name, by its CUDA name."""
+    return {name: _read(library, line) for name, (library, line) in _unread().items()}
+
+
+def _read(library: str, line: str) -> ApiName:
+    row = line.split("\t")
+    return msgspec.convert([row[0], library, *row[1:11], row[11].split(), row[12].split()], ApiName)
 
 
 @functools.lru_cache(maxsize=1)
@@ -141,13 +160,15 @@ def hip_version(rocm: str = "") -> Version:
     return version(known[short])
 
 
+@functools.lru_cache(maxsize=20_000)
 def lookup(name: str) -> ApiName | None:
     """What is known of a CUDA name; None for a name that no table holds."""
-    return table().get(name)
+    found = _unread().get(name)
+    return _read(*found) if found is not None else None
 
 
 def close_matches(name: str) -> tuple[str, ...]:
     """Up to five names spelt like ``name``, best first."""
-    lowered = {known.lower(): known for known in table()}
+    lowered = {known.lower(): known for known in _unread()}
     found = difflib.get_close_matches(name.lower(), lowered, n=5, cutoff=0.75)
     return tuple(lowered[match] for match in found)

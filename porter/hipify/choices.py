@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -45,11 +46,42 @@ class Choice(msgspec.Struct, frozen=True, gc=False):
     names: str = "hip"  # whose names the target is: hip, roc, miopen
 
 
+class Chosen(Mapping[bytes, Choice]):
+    """What becomes of the headers, by path, or of all other names; each is decided when it is asked for."""
+
+    def __init__(self, options: Options, hip: Version, headers: bool) -> None:
+        """Nothing is decided yet."""
+        self._options, self._hip, self._headers = options, hip, headers
+        self._found: dict[bytes, Choice | None] = {}
+
+    def _choice(self, name: bytes) -> Choice | None:
+        if name not in self._found:
+            entry = api.lookup(name.decode()) if name in api.names() else None
+            fits = entry is not None and (entry.kind == "header") is self._headers
+            self._found[name] = _choose(entry, self._options, self._hip) if entry is not None and fits else None
+        return self._found[name]
+
+    def __getitem__(self, name: bytes) -> Choice:
+        """The choice for a name; raises KeyError for one that stays as it is."""
+        found = self._choice(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The names that have a choice."""
+        return (name.encode() for name in api.table() if self._choice(name.encode()) is not None)
+
+    def __len__(self) -> int:
+        """How many names have a choice."""
+        return sum(1 for _ in self)
+
+
 class Choices(msgspec.Struct, frozen=True, eq=False):
     """All choices of a run: headers by path, other names by name. Made once for each set of options, and told apart by identity."""
 
-    headers: dict[bytes, Choice]
-    names: dict[bytes, Choice]
+    headers: Chosen
+    names: Chosen
     hip: Version
 
 
@@ -67,13 +99,7 @@ def choices(options: Options) -> Choices:
 def _choices(roc: bool, miopen: bool, experimental: bool, rocm: str) -> Choices:
     options = Options(roc, miopen, experimental, rocm=rocm)
     hip = api.hip_version(rocm)
-    headers: dict[bytes, Choice] = {}
-    names: dict[bytes, Choice] = {}
-    for entry in api.table().values():
-        choice = _choose(entry, options, hip)
-        if choice is not None:
-            (headers if entry.kind == "header" else names)[entry.name.encode()] = choice
-    return Choices(headers, names, hip)
+    return Choices(Chosen(options, hip, headers=True), Chosen(options, hip, headers=False), hip)
 
 
 def _choose(entry: ApiName, options: Options, hip: Version) -> Choice | None:

@@ -70,8 +70,8 @@ def left_in(data: bytes, options: Options, defined: Callable[[int], bool]) -> tu
 @functools.lru_cache(maxsize=2)  # a file is read twice: for its findings, and as its build would
 def _standing(masked: bytes, choices: Choices) -> list[tuple[int, bytes]]:
     """Every place where a name of the table stands for the CUDA thing."""
-    names = choices.names
-    return [(start, word) for start, word in lexer.words(masked, names) if _stands_for_it(masked, names[word], start)]
+    found = ((start, word, choices.names.get(word)) for start, word in lexer.words(masked, api.names()))
+    return [(start, word) for start, word, choice in found if choice is not None and _stands_for_it(masked, choice, start)]
 
 
 def _stands_for_it(masked: bytes, choice: Choice, start: int) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Container
 
 import msgspec
 
@@ -62,12 +61,13 @@ def outside(data: bytes, at: int) -> int:
 
 _WORD = re.compile(rb"[A-Za-z_][\w\x80-\xff]*")
 _WORD_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(0x80, 0x100))
+_WORDS_ALONE = bytes(byte if byte in _WORD_BYTES else 0x20 for byte in range(256))
 _FEW = 64
 
 
-def words(masked: bytes, wanted: Container[bytes]) -> list[tuple[int, bytes]]:
+def words(masked: bytes, wanted: frozenset[bytes]) -> list[tuple[int, bytes]]:
     """Every place where a wanted name stands as a whole word, in order."""
-    present = [word for word in _vocabulary(masked) if word in wanted]
+    present = _vocabulary(masked) & wanted
     if len(present) > _FEW:
         found = ((match.start(), match.group()) for match in _WORD.finditer(masked))
         return [(at, word) for at, word in found if word in wanted and _starts(masked, at)]
@@ -85,7 +85,7 @@ def words(masked: bytes, wanted: Container[bytes]) -> list[tuple[int, bytes]]:
 
 @functools.lru_cache(maxsize=4)  # a file is translated twice: for its findings, and as its build would
 def _vocabulary(masked: bytes) -> frozenset[bytes]:
-    return frozenset(_WORD.findall(masked))
+    return frozenset(masked.translate(_WORDS_ALONE).split())
 
 
 def _starts(masked: bytes, at: int) -> bool:

@@ -27,7 +27,6 @@ _SPACE = re.compile(r"\s+")
 _CHAIN = re.compile(r"[\w:]+(?:(?:\.|->)\w+)*")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _COMMENT = (b"//", b"/*")
-_WORD = re.compile(rb"\w+")
 _SKIPPED_PARENTS = frozenset(("preproc_def", "preproc_function_def", "preproc_params", "preproc_ifdef", "namespace_alias_definition"))
 
 
@@ -111,7 +110,7 @@ def plain_name(text: bytes) -> str:
 
 def text_of(raw: bytes) -> str:
     """Source text on one line, cut at MAX_TEXT bytes."""
-    if len(raw) <= MAX_TEXT and _WORD.fullmatch(raw):
+    if len(raw) <= MAX_TEXT and raw.replace(b"_", b"").isalnum():  # one word, as most are
         return raw.decode()
     return " ".join(raw[:MAX_TEXT].decode("utf-8", "replace").replace("\\\n", " ").split())
 
