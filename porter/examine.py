@@ -94,6 +94,8 @@ class Auditor:
         self.include_words = index_of(frozenset(name.encode() for name in headers if len(name) > 3) | DEVICE_WORDS)
         self.insights = frozenset(rule.id for rule in ruleset.rules.values() if rule.is_insight)
         self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
+        asked = {ruleset.rules[rule].detector for rule in self.amd_rules}  # of those that read CUDA, two; the others' hits would not count
+        self.amd_detectors = tuple(one for one in self.detectors if one.name in asked or "cuda" not in one.kinds)
         self.learn(index if index is not None else self.nothing, modules)
 
     def learn(self, index: Any, modules: frozenset[str]) -> None:
@@ -210,8 +212,9 @@ class Auditor:
         index = self.nothing if alone else self.index
         parsed.facts = own_names.without(parsed.facts, self.modules)
         index.enrich(parsed)
-        hits, problems = detect.detect(parsed, index, self.config, self.matcher, self.detectors)
-        if source.origin is Origin.AMD:
+        is_amd = source.origin is Origin.AMD
+        hits, problems = detect.detect(parsed, index, self.config, self.matcher, self.amd_detectors if is_amd else self.detectors)
+        if is_amd:
             hits = [hit for hit in hits if hit.rule in self.amd_rules]
         if source.sibling or source.path in index.unbuilt:
             hits = [msgspec.structs.replace(hit, live=Live.NO) for hit in hits]
