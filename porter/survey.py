@@ -175,8 +175,10 @@ def _line(node: Any) -> int:
 
 
 def _constants(found: Captured, parsed: Parsed) -> Iterator[Constant]:
-    for node in found.all("constant"):
+    for node in found.all("declaration"):
         if (scope := node.parent) is not None and scope.type in ("compound_statement", "for_statement", "case_statement"):
+            continue
+        if not any(child.type == "type_qualifier" for child in node.children):
             continue
         for child in node.children_by_field_id(DECLARATOR):
             name = child.child_by_field_id(DECLARATOR) if child.type == "init_declarator" else child

@@ -109,7 +109,9 @@ def _definition(parsed: Parsed, function: Any, text: str) -> str:
     """The expression behind a grid: itself, or what a variable of the function was made from."""
     if not re.fullmatch(r"[A-Za-z_]\w*", text):
         return text
-    for node in places.nodes(function, ("init_declarator", "declaration")):
+    for node in places.declarations(parsed, function):
+        if node.type == "parameter_declaration":
+            continue
         declarator = node.child_by_field_name("declarator")
         name = re.match(rb"[A-Za-z_]\w*", places.text(parsed, declarator)) if declarator is not None else None
         if name is not None and name[0].decode() == text:
@@ -119,7 +121,7 @@ def _definition(parsed: Parsed, function: Any, text: str) -> str:
 
 def _is_wide(parsed: Parsed, function: Any, name: str) -> bool:
     """Whether a parameter or variable of the function is declared with 64 bits."""
-    for node in places.nodes(function, ("parameter_declaration", "declaration")):
+    for node in places.declarations(parsed, function):
         type_node = node.child_by_field_name("type")
         if type_node is None or WIDE.search(places.text(parsed, type_node).decode("utf-8", "replace")) is None:
             continue

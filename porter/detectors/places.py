@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-import tree_sitter
 
 from porter.model import Span
 from porter.parse import Parsed
 from porter.parse.cuda_facts import Captured
-from porter.parse.cuda_query import in_order, language
 
 DEVICE = re.compile(rb"__global__|\b__\w*device\w*__|\b\w*(?:DEVICE|HOSTDEV|_D_INLINE|DINLINE)\w*\b|\b(?:\w+_HD|DEV_INLINE|DI|HDI)\b")
 FUNCTIONS = ("function_definition", "lambda_expression")
 
 
-def nodes(root: Any, types: Collection[str]) -> Iterator[Any]:
-    """Every node of the given types below a node of a CUDA tree, in order of the source; inner ones too."""
-    yield from in_order(tree_sitter.QueryCursor(_query(tuple(types))).captures(root)).get("node", ())
-
-
-@functools.cache
-def _query(types: tuple[str, ...]) -> Any:
-    return tree_sitter.Query(language(), "\n".join(f"({kind}) @node" for kind in types))
+def declarations(parsed: Parsed, function: Any) -> list[Any]:
+    """The declarations within a function of the file, and its parameters that have a name, in order of the source, outer ones first."""
+    start, end = function.start_byte, function.end_byte
+    found = [node for node in captured(parsed, "declaration") if node.type == "declaration"]
+    found += captured(parsed, "initialised")
+    found += [node.parent for node in captured(parsed, "declared") if node.parent.type == "parameter_declaration"]
+    inside = [node for node in found if start <= node.start_byte and node.end_byte <= end]
+    return sorted(inside, key=lambda node: (node.start_byte, -node.end_byte))
 
 
 def captured(parsed: Parsed, name: str, word: bytes = b"") -> list[Any]:

@@ -17,7 +17,7 @@ import tree_sitter
 
 from porter.model import Fact, Span
 from porter.parse.cuda_fields import ARGUMENT, ARGUMENTS, BODY, DECLARATOR, FIELD, FUNCTION, NAME, TYPE
-from porter.parse.cuda_query import in_order, query
+from porter.parse.cuda_query import in_order, kinds, query
 
 MAX_TEXT = 400  # bytes of an argument or a name that a fact keeps
 MAX_ARGS = 64
@@ -25,6 +25,7 @@ MAX_ARGS = 64
 _AXES = frozenset((b"x", b"y", b"z", b"w"))
 _SPACE = re.compile(r"\s+")
 _CHAIN = re.compile(r"[\w:]+(?:(?:\.|->)\w+)*")
+_PLAIN_DECLARATORS = kinds("identifier") | kinds("array_declarator")  # of a variable that is given no value
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _COMMENT = (b"//", b"/*")
 _SKIPPED_PARENTS = frozenset(("preproc_def", "preproc_function_def", "preproc_params", "preproc_ifdef", "namespace_alias_definition"))
@@ -71,7 +72,9 @@ def capture(tree: Any, text: bytes, place: Place | None = None) -> Captured:
     """Run the query over a tree."""
     found = in_order(tree_sitter.QueryCursor(query()).captures(tree.root_node))
     out = Captured(text, found, place or Place())
-    for node in out.all("declared"):
+    plain = [name for node in out.all("declaration") for name in node.children_by_field_id(DECLARATOR) if name.kind_id in _PLAIN_DECLARATORS]
+    found["declared"] = [*out.all("declared"), *plain]
+    for node in found["declared"]:
         name = _declared_name(node)
         if name is not None:
             out.declared.add(out.slice(name))

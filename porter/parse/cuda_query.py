@@ -9,6 +9,7 @@ from typing import Any
 import tree_sitter
 import tree_sitter_cuda
 
+# Patterns of one node, as far as it goes: a pattern for what stands inside a declaration takes milliseconds to compile.
 _QUERY = """
 (preproc_include path: (_) @include)
 (preproc_def) @define
@@ -23,15 +24,10 @@ _QUERY = """
 (lambda_expression) @function
 (parameter_declaration declarator: (_) @declared)
 (optional_parameter_declaration declarator: (_) @declared)
-(init_declarator declarator: (_) @declared)
-(declaration declarator: (identifier) @declared)
-(declaration declarator: (array_declarator) @declared)
+(init_declarator declarator: (_) @declared) @initialised
 (namespace_alias_definition) @alias
 (alias_declaration) @type_name
 (type_definition) @type_name
-(init_declarator) @initialised
-(declaration (type_qualifier) declarator: (init_declarator)) @constant
-(field_declaration (type_qualifier) default_value: (_)) @constant
 (enumerator_list) @enumerator_list
 (enumerator) @enumerator
 (declaration) @declaration
@@ -70,10 +66,10 @@ def query() -> Any:
 
 
 _START, _END = attrgetter("start_byte"), attrgetter("end_byte")
-_LEAVES = frozenset(("identifier", "type", "field"))  # captures whose nodes never lie inside each other
+_LEAVES = frozenset(("identifier", "type", "field"))  # half of all nodes, of which nobody asks which comes first
 
 
 def in_order(captures: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """Captured nodes by place: tree-sitter promises no order, and the order decides which definition of a name comes first."""
-    outer_first = {name: nodes if name in _LEAVES else sorted(nodes, key=_END, reverse=True) for name, nodes in captures.items()}
-    return {name: sorted(nodes, key=_START) for name, nodes in outer_first.items()}
+    ordered = {name: nodes for name, nodes in captures.items() if name not in _LEAVES}
+    return captures | {name: sorted(sorted(nodes, key=_END, reverse=True), key=_START) for name, nodes in ordered.items()}
