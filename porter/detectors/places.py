@@ -17,11 +17,13 @@ FUNCTIONS = ("function_definition", "lambda_expression")
 def declarations(parsed: Parsed, function: Any) -> list[Any]:
     """The declarations within a function of the file, and its parameters that have a name, in order of the source, outer ones first."""
     start, end = function.start_byte, function.end_byte
-    found = [node for node in captured(parsed, "declaration") if node.type == "declaration"]
-    found += captured(parsed, "initialised")
-    found += [node.parent for node in captured(parsed, "declared") if node.parent.type == "parameter_declaration"]
-    inside = [node for node in found if start <= node.start_byte and node.end_byte <= end]
-    return sorted(inside, key=lambda node: (node.start_byte, -node.end_byte))
+    near = {
+        name: [node for node in captured(parsed, name) if start <= node.start_byte < end]
+        for name in ("declaration", "initialised", "declared")
+    }
+    found = [node for node in near["declaration"] if node.type == "declaration"] + near["initialised"]
+    found += [node.parent for node in near["declared"] if node.parent.type == "parameter_declaration"]
+    return sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
 
 
 def captured(parsed: Parsed, name: str, word: bytes = b"") -> list[Any]:

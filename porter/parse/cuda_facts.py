@@ -72,8 +72,8 @@ def capture(tree: Any, text: bytes, place: Place | None = None) -> Captured:
     """Run the query over a tree."""
     found = in_order(tree_sitter.QueryCursor(query()).captures(tree.root_node))
     out = Captured(text, found, place or Place())
-    plain = [name for node in out.all("declaration") for name in node.children_by_field_id(DECLARATOR) if name.kind_id in _PLAIN_DECLARATORS]
-    found["declared"] = [*out.all("declared"), *plain]
+    plain = [name for node in out.all("declaration") for name in node.children_by_field_id(DECLARATOR)]
+    found["declared"] = [*out.all("declared"), *(name for name in plain if name.kind_id in _PLAIN_DECLARATORS)]
     for node in found["declared"]:
         name = _declared_name(node)
         if name is not None:
