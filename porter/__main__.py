@@ -1,5 +1,6 @@
 """The program, also as `python -m porter`: an interrupt while it loads ends it in silence, since there is nothing to put right."""
 
+import gc
 import signal
 
 
@@ -11,7 +12,10 @@ def main() -> None:
     from porter.cli import main as command
 
     signal.signal(signal.SIGINT, before)
-    command(prog_name="porter")
+    try:
+        command(prog_name="porter")
+    finally:
+        gc.freeze()  # what is left goes with the process: looking for circles in it would only take time
 
 
 if __name__ == "__main__":
