@@ -11,7 +11,8 @@ import msgspec
 from porter.model import Fact, Live
 from porter.parse import Parsed
 from porter.parse.cuda_facts import Captured, plain_name
-from porter.parse.cuda_fields import ARGUMENT, DECLARATOR, VALUE
+from porter.parse.cuda_fields import ARGUMENT, DECLARATOR, LEFT, RIGHT, VALUE
+from porter.parse.cuda_query import kinds
 
 LAUNCHERS = {  # place of the kernel, of the grid and of the block among the arguments
     "cudaLaunchKernel": (0, 1, 2), "cudaLaunchCooperativeKernel": (0, 1, 2), "hipLaunchKernelGGL": (0, 1, 2), "hipLaunchKernel": (0, 1, 2),
@@ -21,6 +22,7 @@ _WRAPPER = re.compile(r"(?i)\A(?!cuda|hip|cu[A-Z])(?:\w+::)*\w*launch\w*\Z")
 _KERNEL = re.compile(r"&?\s*([A-Za-z_][\w:]*)\s*(<[^;{}]*>)?\Z")
 MAX_PLACES = 4  # arguments of such a function among which the kernel stands
 MAX_NODES = 4_000  # of a function's tree
+_ASSIGNMENT = kinds("assignment_expression")
 _NAME = re.compile(r"[A-Za-z_][\w:]*")
 _CAST = re.compile(r"^\(?\s*\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)|^(?:reinterpret|static)_cast\s*<[^>]*>")
 
@@ -41,6 +43,7 @@ def launched(found: Captured, parsed: Parsed) -> Iterator[Launch]:
     """The launches of a file; a local name of a kernel is replaced by the kernel's own."""
     variables: dict[str, str] | None = None
     declared = functools.cache(lambda: _declared(found))  # few files ask, and those for many calls
+    assigned = functools.cache(lambda line: _assigned(found, line))
     for fact in parsed.facts:
         if fact.kind not in ("call", "launch"):
             continue
@@ -49,7 +52,7 @@ def launched(found: Captured, parsed: Parsed) -> Iterator[Launch]:
             continue
         variables = _variables(found) if variables is None else variables
         if made is None:
-            yield from _handed_over(fact, found, variables, declared)
+            yield from _handed_over(fact, variables, declared, assigned)
             continue
         yield msgspec.structs.replace(made, kernel=variables.get(made.kernel, made.kernel))
 
@@ -71,7 +74,9 @@ def _launch(fact: Fact) -> Launch | None:
     return Launch(names[0], fact.span.line, grid, block, live=fact.live) if names else None
 
 
-def _handed_over(fact: Fact, found: Captured, known: dict[str, str], declared: Callable[[], set[str]]) -> Iterator[Launch]:
+def _handed_over(
+    fact: Fact, known: dict[str, str], declared: Callable[[], set[str]], assigned: Callable[[int], dict[str, list[str]]]
+) -> Iterator[Launch]:
     """Launches by a function of the project that is given the kernel: launch_attention(ctx, out, attention<64>, warps)."""
     for arg in dict.fromkeys(fact.args[:MAX_PLACES]):
         match = _KERNEL.match(arg)
@@ -79,8 +84,8 @@ def _handed_over(fact: Fact, found: Captured, known: dict[str, str], declared: C
             continue
         name = match[1]
         if match[2] is None and name not in known and name in declared():
-            for assigned in _assigned(found, fact.span.line, name):
-                yield Launch(assigned, fact.span.line, live=fact.live)
+            for target in dict.fromkeys(assigned(fact.span.line).get(name, ())):
+                yield Launch(target, fact.span.line, live=fact.live)
             continue
         yield Launch(known.get(name, name) if match[2] is None else name, fact.span.line, live=fact.live)
 
@@ -90,22 +95,20 @@ def _declared(found: Captured) -> set[str]:
     return {names[-1] for node in found.all("declared") if (names := _NAME.findall(found.slice(node).decode("utf-8", "replace")))}
 
 
-def _assigned(found: Captured, line: int, name: str) -> list[str]:
-    """What a local pointer to a kernel is given by assignments of the function around a line: `kernel = soft ? a<1> : a<2>;`."""
+def _assigned(found: Captured, line: int) -> dict[str, list[str]]:
+    """What local pointers to kernels are given by assignments of the function around a line: `kernel = soft ? a<1> : a<2>;`."""
     around = [node for node in found.all("function") if node.start_point[0] < line <= node.end_point[0] + 1]
-    pending, out = around[-1:], []
+    pending, out = around[-1:], dict[str, list[str]]()
     for _ in range(MAX_NODES):
         if not pending:
             break
         node = pending.pop()
         pending += node.named_children
-        left = node.child_by_field_name("left") if node.type == "assignment_expression" else None
-        right = node.child_by_field_name("right") if left is not None else None
-        if left is None or right is None or found.slice(left) != name.encode():
-            continue
-        if right.type in ("identifier", "template_function", "qualified_identifier"):
-            out.append(plain_name(found.slice(right)))
-    return list(dict.fromkeys(out))
+        left = node.child_by_field_id(LEFT) if node.kind_id in _ASSIGNMENT else None
+        right = node.child_by_field_id(RIGHT) if left is not None else None
+        if right is not None and right.type in ("identifier", "template_function", "qualified_identifier"):
+            out.setdefault(found.slice(left).decode("utf-8", "replace"), []).append(plain_name(found.slice(right)))
+    return out
 
 
 def _variables(found: Captured) -> dict[str, str]:

@@ -13,7 +13,7 @@ from porter.flow.expr import Expr, Origin, build
 from porter.model import Span
 from porter.parse import cuda_fields
 from porter.parse.cuda_fields import BODY, CONDITION, DECLARATOR, LEFT, NAME, RIGHT, SIZE, VALUE
-from porter.parse.cuda_query import kinds
+from porter.parse.cuda_query import by_kind
 
 MAX_EVENTS = 20_000  # of one function; what machines generate beyond this is cut
 
@@ -54,21 +54,26 @@ class Reader:
         return row + 1 + self.at.row
 
     def _step(self, work: _Work) -> None:
-        handler = _HANDLER_OF.get(work.node.kind_id)
-        if handler is not None:
-            handler(self, work)
-            return
-        kind = work.node.type
-        if kind.endswith("_expression") or kind in ("identifier", "number_literal"):
-            self._expression(work, work.node)
-        elif kind not in ("comment", "preproc_def", "preproc_function_def", "preproc_call"):
-            self._children(work, work.node)
+        _HANDLER_OF.get(work.node.kind_id, Reader._children)(self, work)
+
+    def _whole(self, work: _Work) -> None:
+        self._expression(work, work.node)
+
+    def _statement(self, work: _Work) -> None:
+        nodes = work.node.named_children
+        if len(nodes) == 1 and _HANDLER_OF.get(nodes[0].kind_id) is Reader._whole:  # as most are; nothing else waits before it
+            self._expression(work, nodes[0])
+        else:
+            self._children(work)
+
+    def _nothing(self, work: _Work) -> None:
+        """A comment, a macro that is defined here: nothing happens."""
 
     def _push(self, work: _Work, nodes: list[Any], guards: tuple[Guard, ...], loops: tuple[Loop, ...], end: int) -> None:
         self.stack += [_Work(node, guards, loops, end) for node in reversed(nodes)]
 
-    def _children(self, work: _Work, node: Any) -> None:
-        self._push(work, node.named_children, work.guards, work.loops, work.scope_end)
+    def _children(self, work: _Work, node: Any = None) -> None:
+        self._push(work, (work.node if node is None else node).named_children, work.guards, work.loops, work.scope_end)
 
     def _block(self, work: _Work) -> None:
         self._push(work, work.node.named_children, work.guards, work.loops, self.line(work.node.end_point[0]))
@@ -285,8 +290,10 @@ HANDLERS = {
     "case_statement": Reader._case,
     "gnu_asm_expression": Reader._asm,
     "static_assert_declaration": Reader._static_assert,
-    "lambda_expression": lambda reader, work: reader._expression(work, work.node),
+    "expression_statement": Reader._statement,
+    **dict.fromkeys(("identifier", "number_literal"), Reader._whole),
+    **dict.fromkeys(("comment", "preproc_def", "preproc_function_def", "preproc_call"), Reader._nothing),
     "function_definition": Reader._nested,
     **dict.fromkeys(LOOPS, Reader._loop),
 }
-_HANDLER_OF = {number: handler for kind, handler in HANDLERS.items() for number in kinds(kind)}
+_HANDLER_OF = by_kind(lambda kind: HANDLERS.get(kind, Reader._whole if kind.endswith("_expression") else Reader._children))

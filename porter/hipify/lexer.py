@@ -20,7 +20,7 @@ _OPAQUE = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _INCLUDE_BEFORE = re.compile(rb"#[ \t]*(?:include|include_next|import)[ \t]*\Z")
-_NOT_NEWLINE = re.compile(rb"[^\r\n]")
+_BLANK = bytes(byte if byte in b"\r\n" else 0x20 for byte in range(256))
 _QUOTED = (b'"', b"'")
 
 
@@ -34,11 +34,11 @@ def mask(data: bytes) -> bytes:
         first = data[start : start + 1]
         if end - start == 1:  # a digit separator, 1'000
             continue
-        if first == b'"' and _INCLUDE_BEFORE.search(data, max(0, start - 40), start):
+        if first == b'"' and data.find(b"#", max(0, start - 40), start) >= 0 and _INCLUDE_BEFORE.search(data, max(0, start - 40), start):
             continue
         out.append(data[at:start])
         text = data[start:end]
-        blank = _NOT_NEWLINE.sub(b" ", text) if b"\n" in text or b"\r" in text else b" " * len(text)
+        blank = text.translate(_BLANK)
         if first != b"/":
             # A literal is a token: its quotes stay, so that what stands before and after it does not meet.
             blank = first + blank[1:-1] + (text[-1:] if text[-1:] in _QUOTED else b" ")

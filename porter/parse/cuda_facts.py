@@ -106,7 +106,7 @@ def plain_name(text: bytes) -> str:
                 out.append(byte)
         text = bytes(out)
     name = text[:MAX_TEXT].decode("utf-8", "replace")
-    if not name.isidentifier():
+    if not name.replace("::", "").isidentifier():
         name = _SPACE.sub("", name.replace("template ", ""))
     return name.removeprefix("::")
 
@@ -257,11 +257,12 @@ def _qualified(found: Captured, taken: set[int]) -> Iterator[Use]:
 
 
 def _identifiers(found: Captured, taken: set[int]) -> Iterator[Use]:
-    declared = found.declared
+    declared, text = found.declared, found.text
     for node in found.all("identifier"):
-        if node.start_byte in taken:
+        start = node.start_byte
+        if start in taken:
             continue
-        name = found.slice(node)
+        name = text[start : node.end_byte]
         if name in declared or len(name) < 2 or not name.strip(b"_"):
             continue
         parent = node.parent

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import tree_sitter
 import tree_sitter_cuda
 
+Value = TypeVar("Value")
 # Patterns of one node, as far as it goes: a pattern for what stands inside a declaration takes milliseconds to compile.
 _QUERY = """
 (preproc_include path: (_) @include)
@@ -52,6 +54,11 @@ def _kinds() -> dict[str, frozenset[int]]:
     for number in range(language().node_kind_count):
         found.setdefault(language().node_kind_for_id(number), set()).add(number)
     return {name: frozenset(numbers) for name, numbers in found.items()}
+
+
+def by_kind(value_of: Callable[[str], Value]) -> dict[int, Value]:
+    """A table by the number of a kind of node, of what a function makes of the kind's name."""
+    return {number: value_of(name) for name, numbers in _kinds().items() for number in numbers}
 
 
 def kinds(name: str) -> frozenset[int]:
