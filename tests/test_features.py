@@ -165,7 +165,7 @@ def test_folding() -> None:
 
 def test_device_code() -> None:
     parsed = parse("__device__ int f() { return 1; }\nint g() { return 2; }\nXGBOOST_DEVICE int h() { return 3; }\n")
-    functions = list(places.nodes(parsed.tree.root_node, ("function_definition",)))
+    functions = places.captured(parsed, "function")
     assert [(places.name_of(parsed, f), places.is_device(parsed, f)) for f in functions] == [("f", True), ("g", False), ("h", True)]
 
 

@@ -13,10 +13,11 @@ import pytest
 
 from porter import limits, rehearsal, rules, workers
 from porter.config import Config
-from porter.detectors import places, unsupported_api
+from porter.detectors import unsupported_api
 from porter.examine import Auditor
 from porter.hipify import api, choices
 from porter.kinds import kind_of
+from porter.parse import cuda_query
 
 
 class Clerk:
@@ -117,10 +118,11 @@ def test_a_rehearsal_reads_its_pieces_and_leaves_nothing_to_be_made() -> None:
         assert kind_of(name) == kind
         assert auditor.rule_lines_of({name: text})[name], name  # raises where something fails
     rehearsal.rehearse(auditor, rehearsal.PIECES)
-    made = [one.cache_info().misses for one in (api.table, choices._choices, unsupported_api._other_rules, places._query)]
+    once = (api._unread, api.names, choices._choices, unsupported_api._other_rules, cuda_query.query)
+    made = [one.cache_info().misses for one in once]
     assert 0 not in made
     auditor.rule_lines_of({"other.cu": rehearsal.PIECES["cuda"][1] + b"int other;\n"})
-    assert made == [one.cache_info().misses for one in (api.table, choices._choices, unsupported_api._other_rules, places._query)]
+    assert made == [one.cache_info().misses for one in once]
 
 
 def test_a_worker_gets_the_tasks_again_that_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
