@@ -48,6 +48,12 @@ def is_width(text: str) -> bool:
 
 
 @lru_cache(maxsize=20_000)
+def speaks_of_width(text: str) -> bool:
+    """The same for a name that may be qualified."""
+    return is_width(text.rpartition("::")[2])
+
+
+@lru_cache(maxsize=20_000)
 def by_name(text: str) -> Value:
     """What a name alone says of a value; never proof."""
     if is_width(text) and not text.lower().startswith("log"):

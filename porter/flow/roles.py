@@ -8,7 +8,7 @@ from porter.flow.event import Event
 from porter.flow.expr import Expr, walk
 from porter.flow.intrinsics import BARRIERS, BIT_COUNTS, FRAGMENTS, MATRIX, SHUFFLES, VOTES, is_foreign, is_fragment
 from porter.flow.members import keeps_lane
-from porter.flow.names import LANE_NAME, WARP_NAME, is_width
+from porter.flow.names import LANE_NAME, WARP_NAME, is_width, speaks_of_width
 from porter.flow.program import Program
 from porter.flow.strides import loop_uses, loops_of
 from porter.flow.use import Use, Uses
@@ -31,7 +31,7 @@ def uses_of(env: Env) -> Uses:
         if env.function.owner and keeps_lane(env, event):
             calls.add(f"::{env.function.owner}")
         for root in (event.target, event.value, *event.extents):
-            if root is not None:
+            if root is not None and (root.kind != "name" or root.targs or speaks_of_width(root.op)):
                 _scan(env, event, root, found, calls)
         if event.kind == "asm" and event.value is not None and FRAGMENTS.search(event.op):
             found.append(Use("fragment", event.value, event, Value("other"), "inline PTX"))
@@ -73,12 +73,8 @@ def _scan(env: Env, event: Event, root: Expr, found: list[Use], calls: set[str])
     while stack:
         expr, parent = stack.pop()
         kind = expr.kind
-        if kind == "name" and not expr.targs:  # two of three
-            if is_width(expr.name):
-                _name(env, event, expr, parent, found)
-            continue
         for arg in expr.args[::-1]:
-            if arg.kind != "num":  # a number alone is no use
+            if arg.kind != "num" and (arg.kind != "name" or arg.targs or speaks_of_width(arg.op)):  # two of three are no use
                 stack.append((arg, expr))
         if expr.targs or kind == "call":
             _wide(env, event, expr, found)
