@@ -6,6 +6,8 @@ import functools
 import re
 from pathlib import PurePosixPath
 
+from porter.parse.word_index import index_of
+
 CUDA_SUFFIXES = (".cu", ".cuh", ".hip", ".cu.h", ".cu.hpp", ".cu.in", ".cuh.in")
 CXX_SUFFIXES = (
     ".h",
@@ -71,8 +73,12 @@ CUDA_SIGN = re.compile(
     rb"__global__|__device__|__shared__|<<<|\bcuda[A-Z][A-Za-z]|\bcuda_|\bcu(?:Mem|Module|Ctx|Device|Launch|Stream|Event|Init|Func|Link|Tensor)"
     rb"|\b(?:cublas|cudnn|cufft|curand|cusparse|cusolver|nvrtc|nvml|cupti|nccl|nvtx)[A-Z]"
     rb"|at::cuda|c10::cuda|\bcub::|\bthrust::|\bcutlass::|\bcute::|nvinfer|\bCUDA_(?:CHECK|VERSION|ARCH)|\b__CUDA"
-    rb"|#\s*include\s*[<\"](?:[^>\"\n]{0,200}/)?(?:cu[a-z_]*|nv[a-z_0-9]*|mma|cub|thrust|nccl)(?:\.h|\.cuh|/)"
 )
+CUDA_WORDS = index_of(frozenset(  # one of which every such sign holds: to try all signs at every byte takes thirty times as long
+    b"__global__ __device__ __shared__ <<< cuda cuMem cuModule cuCtx cuDevice cuLaunch cuStream cuEvent cuInit cuFunc cuLink cuTensor "
+    b"cublas cudnn cufft curand cusparse cusolver nvrtc nvml cupti nccl nvtx cub:: thrust:: cutlass:: cute:: nvinfer CUDA_ __CUDA".split()
+))  # fmt: skip
+CUDA_INCLUDE = re.compile(rb"#\s*include\s*[<\"](?:[^>\"\n]{0,200}/)?(?:cu[a-z_]*|nv[a-z_0-9]*|mma|cub|thrust|nccl)(?:\.h|\.cuh|/)")
 BINARY_MAGIC = (b"\x7fELF", b"MZ", b"PK\x03\x04", b"\x50\xed\x55\xba")
 
 
@@ -82,7 +88,11 @@ def kind_of(path: str, data: bytes | None = None) -> str | None:
     With ``data`` (a head is enough) a C or C++ file that shows CUDA is "cuda"; without it such a file is "cxx".
     """
     kind = _kind_of_name(path)
-    return "cuda" if kind == "cxx" and data is not None and CUDA_SIGN.search(data) else kind
+    return "cuda" if kind == "cxx" and data is not None and _shows_cuda(data) else kind
+
+
+def _shows_cuda(data: bytes) -> bool:
+    return CUDA_INCLUDE.search(data) is not None or (CUDA_WORDS.holds(data) and CUDA_SIGN.search(data) is not None)
 
 
 @functools.lru_cache(maxsize=50_000)
