@@ -71,6 +71,7 @@ KNOWN_LIBRARIES = frozenset(
         "stb",
     ]
 )
+OPTIX_HEADERS = frozenset(["optix_function_table.h", "optix_stubs.h"])  # NVIDIA's own: a project's folder for its OptiX code has neither
 AMD_FOLDERS = frozenset(["hip", "rocm", "amd", "amdgpu", "hipified"])
 SOURCE_FOLDERS = frozenset(["src", "python", "python-package", "python_package", "lib", "source"])
 AMD_WORD = re.compile(r"(?:^|[^a-z0-9])(?:hip|rocm|amd|amdgpu|rocmlir|aiter)(?:[^a-z0-9]|$)|(?:^|[^a-z])rocm[0-9]")
@@ -106,10 +107,13 @@ def library_copies(paths: list[str], licence_folders: frozenset[str]) -> frozens
     for path in paths:
         parts = path.lower().split("/")
         for depth, part in enumerate(parts[:-1], 1):
-            if part not in KNOWN_LIBRARIES:
+            if part not in KNOWN_LIBRARIES and part != "optix":
                 continue
             rest = "/".join(parts[depth:])
             folder = "/".join(path.split("/")[:depth])
+            if part == "optix":
+                found |= {folder} if rest.removeprefix("include/") in OPTIX_HEADERS else set()
+                continue
             main = (f"{part}.h", f"{part}.hpp", f"{part}.cuh", f"{part}/{part}.h", f"{part}/{part}.cuh", "version.h", "version.cuh")
             if folder in licence_folders or rest.startswith(("include/", f"{part}/")) or rest in main:
                 found.add(folder)

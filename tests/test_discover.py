@@ -85,6 +85,10 @@ def test_vendored_code_is_told_from_code_that_uses_a_library(tmp_path: Path) -> 
         {
             "LICENSE": apache,
             "csrc/cutlass/my_kernel.cu": "",
+            "dependencies/optix/optix_stubs.h": "",
+            "dependencies/optix/internal/device_impl.h": "",
+            "src/optix/raytrace.cu": "",
+            "src/optix/optix.h": "",
             "lib/cutlass/include/cutlass/cutlass.h": "",
             "third_party/x/y.cu": "",
             "copied/LICENSE.txt": mit,
@@ -96,7 +100,8 @@ def test_vendored_code_is_told_from_code_that_uses_a_library(tmp_path: Path) -> 
         },
     )
     got = origins(discover(tmp_path, Config()))
-    assert got["csrc/cutlass/my_kernel.cu"] is Origin.OWN
+    assert got["csrc/cutlass/my_kernel.cu"] is got["src/optix/raytrace.cu"] is Origin.OWN
+    assert got["dependencies/optix/internal/device_impl.h"] is Origin.VENDORED  # beside it stands a header of NVIDIA's
     assert got["python-package/a.py"] is Origin.OWN
     for path in ("lib/cutlass/include/cutlass/cutlass.h", "third_party/x/y.cu", "copied/k.cu", "mod/z.cu"):
         assert got[path] is Origin.VENDORED, path
