@@ -23,6 +23,8 @@ ITSELF = "itself:"
 PROJECT = "project:"
 """Stands before the names of CMake projects, in lower case."""
 FILES = ("pyproject.toml", "setup.cfg", "setup.py", "CMakeLists.txt")
+DEEP = ("setup.py",)
+"""Files that are read in any folder, for their extension modules: a project that builds its kernels in pkg/kernels/ imports them."""
 MAX_FILES = 24
 MAX_BYTES = 2**18
 NEEDS = ("requirement", "conda_package")
@@ -36,8 +38,8 @@ WORD = re.compile(r"[A-Za-z_][\w.-]{1,80}\Z")
 
 
 def files(paths: Iterable[str]) -> list[str]:
-    """The files that say such names: of the packages at the root or one folder below it."""
-    wanted = [path for path in paths if path.count("/") < 2 and path.rpartition("/")[2] in FILES]
+    """The files that say such names: of the packages at the root or one folder below it, and what a setup.py further down builds."""
+    wanted = [path for path in paths if path.rpartition("/")[2] in (FILES if path.count("/") < 2 else DEEP)]
     return sorted(wanted, key=lambda path: (path.count("/"), path))[:MAX_FILES]
 
 
@@ -77,7 +79,7 @@ def _names(path: str, data: bytes) -> Iterator[str]:
         yield from filter(None, (_built(fact) for fact in parsed.facts))
     else:
         name = _declared(data.decode("utf-8", "replace"), path.endswith(".toml"))
-    if WORD.match(name):
+    if WORD.match(name) and path.count("/") < 2:
         from packaging.utils import canonicalize_name  # slow to load, and most trees of CUDA name no package
 
         yield PREFIX + canonicalize_name(name)

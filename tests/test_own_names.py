@@ -26,7 +26,7 @@ def test_names_of_a_setup_and_of_a_project_table(tmp_path: Path) -> None:
     (tmp_path / "python").mkdir()
     (tmp_path / "python" / "pyproject.toml").write_text('[project]\nname = "Served.Models"\n')
     (tmp_path / "setup.cfg").write_text("[metadata]\nname = fairy\n")
-    files = own_names.files(["setup.py", "python/pyproject.toml", "setup.cfg", "a/b/setup.py", "README.md"])
+    files = own_names.files(["setup.py", "python/pyproject.toml", "setup.cfg", "a/b/setup.cfg", "README.md"])
     assert files == ["setup.cfg", "setup.py", "python/pyproject.toml"]
     assert frozenset().union(*(own_names.of(tmp_path, file) for file in files)) == {
         "attn_core",
@@ -36,6 +36,17 @@ def test_names_of_a_setup_and_of_a_project_table(tmp_path: Path) -> None:
         "distribution:fairy",
         "itself:fairy",
     }
+
+
+def test_a_setup_far_down_names_its_extensions_alone(tmp_path: Path) -> None:
+    deep = tmp_path / "pkg" / "kernels"
+    deep.mkdir(parents=True)
+    (deep / "setup.py").write_bytes(SETUP.replace(b"attn_core", b"awq_inference_engine"))
+    (tmp_path / "use.py").write_text("import awq_inference_engine\n")
+    assert own_names.of(tmp_path, "pkg/kernels/setup.py") == {"awq_inference_engine"}  # and not distribution:open-fold
+    assert [one for one in pipeline.audit(tmp_path, Config(jobs=1)).findings if one.rule == "autoawq"] == []
+    (deep / "setup.py").unlink()
+    assert [one.path for one in pipeline.audit(tmp_path, Config(jobs=1)).findings if one.rule == "autoawq"] == ["use.py"]
 
 
 @pytest.mark.parametrize("text", [b"[project", b"[tool]\npoetry = 3\n", b"tool = 1\n", b"\xff\xfe"])
