@@ -20,6 +20,10 @@ UNSAFE_FLAG = "-munsafe-fp-atomics"
 MANAGED = frozenset(("cudaMallocManaged", "hipMallocManaged"))
 NARROW = re.compile(r"\b(?P<type>(?:__)?half2?|(?:__)?nv_bfloat162?|float[24])\b(?=[\w\s]*\*)")
 CAST = re.compile(r"\(*\s*(?:reinterpret_cast\s*<\s*|\(\s*)(?P<type>(?:__)?half2?|(?:__)?nv_bfloat162?|float[24])\s*\*")
+PART = re.compile(r"[\s(]*&[\s(]*(?:\w+<[\w\s*]*>)?\w+(?:(?:\.|->)\w+)*(?:\.|->)[xyzw][\s)]*\Z")
+"""The address of one part of a vector, brackets taken out: &p_.x. In p + threadIdx.x nothing is taken apart."""
+BRACKETS = re.compile(r"\[[^\[\]()]*\]|\([^\[\]()]*\)")
+DEEPEST = 6
 MAX_NODES = 50_000  # of a function's tree
 NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -71,9 +75,20 @@ def _narrow(parsed: Parsed, index: Any) -> Iterator[Hit]:
             known[function.id] = {**_local(parsed, function), **dict(_listed(parsed, function))}
         text = known[function.id].get(names[0], "") if function is not None else ""
         found = cast or (NARROW.search(text) if "*" in text else None)
+        if found is not None and found["type"].startswith("float") and _is_part(fact.args[0][:400]):
+            continue  # a part of a float4 is a float; a part of a half2 is still a half
         if found is not None and not _has_overload(found["type"], index):
             sure = Confidence.MEDIUM if "bf" in found["type"] else Confidence.HIGH
             yield Hit("narrow-float-atomic", fact.span, f"atomicAdd on {found['type']}", found["type"], confidence=sure)
+
+
+def _is_part(address: str) -> bool:
+    """Whether an address is that of one part of a vector."""
+    for _ in range(DEEPEST):
+        if PART.match(address):
+            return True
+        address = BRACKETS.sub("_", address)
+    return False
 
 
 def _local(parsed: Parsed, function: Any) -> dict[str, str]:
