@@ -79,39 +79,80 @@ class Words(msgspec.Struct, frozen=True):
     def look(self, lower: bytes) -> Look:
         """One pass over a file in lower case for all words at once."""
         plan = _plan(self)
-        starts: dict[int, list[int]] = {}
-        for number, start in plan.found(lower):
-            starts.setdefault(number, []).append(start)
-        met = [place for number in starts for words, place in plan.clues.get(number, ()) if words <= starts.keys()]
+        seen = _Seen(plan, lower)
+        met = [place for words, place in seen.clues if all(map(seen.starts, words))]
         worth = bool(met)
-        if not worth and not plan.modules.isdisjoint(starts):
-            worth = (not plan.by_name.isdisjoint(starts) and plan.names_module(lower, starts)) or any(
+        if not worth and not plan.modules.isdisjoint(seen.found):
+            worth = (not plan.by_name.isdisjoint(seen.found) and seen.names_module()) or any(
                 not self.modules.isdisjoint(_imported(*match.groups())) for match in _IMPORT.finditer(lower)
             )
         if not worth:
             return Look(False)
         active = plan.always.union(met)
-        return Look(True, frozenset(start for number in active for start in starts.get(number, ())), active)
+        return Look(True, frozenset(start for number in active for start in seen.starts(number)), active)
 
     def names(self, dotted: str, active: frozenset[int]) -> bool:
         """Whether a name holds one of the words that a look found active."""
         return not active.isdisjoint(_plan(self).in_name(dotted))
 
 
+class _Seen:
+    """What the automaton found in one file; whether a word stands alone is asked only of words that a clue needs."""
+
+    def __init__(self, plan: _Plan, lower: bytes) -> None:
+        self._plan, self._lower = plan, lower
+        self._matches = plan.index.matches(lower)
+        self.found = {number for number, _, _ in self._matches}
+        known = self.found.union(*(plan.marked[number] for number in self.found if number in plan.marked))
+        # Clues that are met where each of their words stands as it must.
+        self.clues = [clue for number in known for clue in plan.clues.get(number, ()) if clue[0] <= known]
+        self._starts: dict[int, list[int]] = {}
+
+    @functools.cached_property
+    def _by_word(self) -> dict[int, list[int]]:
+        plan = self._plan
+        asked = plan.always.union(plan.modules, *(words for words, _ in self.clues))
+        asked |= {plan.bounded[number][0] for number in asked if number in plan.bounded}
+        starts: dict[int, list[int]] = {}
+        for number, start, _ in self._matches:
+            if number in asked:
+                starts.setdefault(number, []).append(start)
+        return starts
+
+    def names_module(self) -> bool:
+        """Whether a module that rules match stands somewhere as a word of its own."""
+        found = ((at, at + len(self._plan.index.words[number])) for number in self._plan.modules & self.found for at in self.starts(number))
+        return any(_is_bounded(self._lower, start, end) for start, end in found)
+
+    def starts(self, number: int) -> list[int]:
+        """Where a word stands that is one of a clue's, a module's, or always looked at."""
+        if number not in self._starts:
+            bare, is_alone = self._plan.bounded.get(number, (number, False))
+            found = self._by_word.get(bare, [])
+            if bare != number:
+                lower, size = self._lower, len(self._plan.index.words[bare])
+                found = [start for start in found if _is_bounded(lower, start, start + size if is_alone else len(lower))]
+            self._starts[number] = found
+        return self._starts[number]
+
+
 class _Plan:
     """The words by number: those of the automaton, and behind them those that must stand alone or have nothing in front.
 
-    ``clues`` are the numbers of a clue's words and the one of its place, by the lowest of them.
+    ``clues`` are the numbers of a clue's words and the one of its place, by the lowest of them; ``bounded`` has the bare word
+    of a marked one, and whether nothing may follow it, ``marked`` the marked ones of a bare word.
     """
 
     def __init__(self, words: Words) -> None:
         marked = frozenset().union(*(clue.words for clue in words.clues))
         self.index: WordIndex = index_of(frozenset().union((word.lstrip(ALONE + IN_FRONT) for word in marked), words.modules, ALWAYS))
         number = {word: at for at, word in enumerate(self.index.words)}
-        self._bounded: dict[int, list[tuple[int, bool]]] = {}  # by the bare word's number: the marked one's, whether nothing may follow it
+        self.bounded: dict[int, tuple[int, bool]] = {}
+        self.marked: dict[int, list[int]] = {}
         for word in sorted(marked - number.keys()):
             number[word] = len(number)
-            self._bounded.setdefault(number[word[1:]], []).append((number[word], word.startswith(ALONE)))
+            self.bounded[number[word]] = (number[word[1:]], word.startswith(ALONE))
+            self.marked.setdefault(number[word[1:]], []).append(number[word])
         self.clues: dict[int, list[tuple[frozenset[int], int]]] = {}
         for clue in words.clues:
             numbers = frozenset(number[word] for word in clue.words)
@@ -121,21 +162,15 @@ class _Plan:
         self.always = frozenset(number[word] for word in ALWAYS)
         self.in_name = functools.lru_cache(maxsize=50_000)(self._in_name)
 
-    def found(self, lower: bytes) -> Iterator[tuple[int, int]]:
-        """Number and start of every word in a text in lower case."""
-        for number, start, end in self.index.matches(lower):
-            yield number, start
-            for marked, is_alone in self._bounded.get(number, ()):
-                if _is_bounded(lower, start, end if is_alone else len(lower)):
-                    yield marked, start
-
-    def names_module(self, lower: bytes, starts: dict[int, list[int]]) -> bool:
-        """Whether a module that rules match stands somewhere as a word of its own."""
-        found = ((at, at + len(self.index.words[number])) for number in self.modules & starts.keys() for at in starts[number])
-        return any(_is_bounded(lower, start, end) for start, end in found)
-
     def _in_name(self, dotted: str) -> frozenset[int]:
-        return frozenset(number for number, _ in self.found(dotted.lower().encode()))
+        lower = dotted.lower().encode()
+        found: set[int] = set()
+        for number, start, end in self.index.matches(lower):
+            found.add(number)
+            for one in self.marked.get(number, ()):
+                if _is_bounded(lower, start, end if self.bounded[one][1] else len(lower)):
+                    found.add(one)
+        return frozenset(found)
 
 
 def _is_bounded(lower: bytes, start: int, end: int) -> bool:
