@@ -95,6 +95,7 @@ class Auditor:
         self.insights = frozenset(rule.id for rule in ruleset.rules.values() if rule.is_insight)
         self.amd_rules = frozenset(rule.id for rule in ruleset.rules.values() if Origin.AMD.value in rule.origins)
         asked = {ruleset.rules[rule].detector for rule in self.amd_rules}  # of those that read CUDA, two; the others' hits would not count
+        self.amd_python_words = words_of((ruleset.rules[rule] for rule in sorted(self.amd_rules)), own=False)
         self.amd_detectors = tuple(one for one in self.detectors if one.name in asked or "cuda" not in one.kinds)
         self.learn(index if index is not None else self.nothing, modules)
 
@@ -172,7 +173,9 @@ class Auditor:
         parse = parser_of(source.kind)
         if parse is None or (source.kind == "cxx" and not self._cxx_matters(source)):
             return None
-        return python.parse(source, self.python_words) if source.kind == "python" else parse(source)
+        if source.kind == "python":
+            return python.parse(source, self.amd_python_words if source.origin is Origin.AMD else self.python_words)
+        return parse(source)
 
     def examine(self, entry: Entry) -> Examined:
         """All that one file gives; what goes wrong is in the problems."""

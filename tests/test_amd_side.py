@@ -36,3 +36,25 @@ def test_no_detector_that_is_left_out_knows_a_rule_for_code_for_amd(ruleset: Rul
     for one in left_out:
         text = inspect.getsource(inspect.getmodule(one.detect))  # type: ignore[arg-type]
         assert not [rule for rule in auditor.amd_rules if f'"{rule}"' in text], one.name
+
+
+def test_python_of_the_amd_side_is_read_for_each_rule_that_counts_there(ruleset: RuleSet, tmp_path: Path) -> None:
+    auditor = Auditor(Config(), ruleset, tmp_path)
+    seen = 0
+    for rule in sorted(auditor.amd_rules):
+        for number, example in enumerate(one for one in ruleset.rules[rule].examples if one.file.endswith(".py")):
+            path, text = f"{rule}{number}/{example.file}", example.before.encode()
+            (tmp_path / path).parent.mkdir(parents=True)
+            (tmp_path / path).write_bytes(text)
+            seen += 1
+            assert rule in {hit.rule for hit in auditor.examine(Entry(path, "python", len(text), origin=Origin.AMD)).hits}, path
+    assert seen >= 2
+
+
+def test_python_of_the_amd_side_is_not_parsed_for_what_counts_elsewhere(ruleset: RuleSet) -> None:
+    auditor = Auditor(Config(), ruleset)
+    text = b"import torch\nif torch.version.hip:\n    x = torch.zeros(1, device='cuda')  # as ROCm has it\n"
+    assert auditor.amd_python_words is not None
+    assert auditor.python_words is not None
+    assert auditor.python_words.look(text.lower()).worth
+    assert not auditor.amd_python_words.look(text.lower()).worth

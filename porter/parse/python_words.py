@@ -28,8 +28,9 @@ BASE_WORDS: tuple[bytes | tuple[bytes, ...], ...] = (
     b"load_inline", b"nvcc", b"cpp_extension", b"cudaextension", b"extra_cuda_cflags",  # build_symbol and compile_flag facts
     (b'"-d', b"__global__"), (b"'-d", b"__global__"),  # macros that options of a program define for the CUDA in its strings
     *DOCKER_CLUES,
-    b"nvcr.io/", b"rocm", (b"hip", b"rocm"),  # a sign of a port is worth a look too
+    b"nvcr.io/",
 )  # fmt: skip
+SIGN_WORDS = (b"rocm", (b"hip", b"rocm"))  # a sign of a port is worth a look too
 BY_NAME = (  # words of calls that import what a string names, or ask for it
     b"import_module", b"find_spec", b"importorskip", b"__import__", b"importlib.metadata", b"importlib import metadata",
     b"get_distribution",
@@ -191,9 +192,12 @@ def _plan(words: Words) -> _Plan:
     return _Plan(words)
 
 
-def words_of(rules: Iterable[Rule]) -> Words | None:
-    """The words of a set of rules; None when some rule could hit any file."""
-    clues = {clue_of(words) for words in (*BASE_WORDS, *served.WORDS)}
+def words_of(rules: Iterable[Rule], own: bool = True) -> Words | None:
+    """The words of a set of rules; None when some rule could hit any file.
+
+    With ``own`` those too of what is asked of the project's own code alone: signs of a port, models that it serves.
+    """
+    clues = {clue_of(words) for words in (*BASE_WORDS, *((*SIGN_WORDS, *served.WORDS) if own else ()))}
     modules: set[bytes] = set()
     detectors: set[str] = set()
     for rule in rules:

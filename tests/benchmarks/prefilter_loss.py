@@ -30,7 +30,7 @@ def both(folder: Path, jobs: int = 1) -> tuple[set[Place], set[Place]]:
     """What is found with the prefilter, and without."""
     config = Config(jobs=jobs)
     fast = places_of(pipeline.audit(folder, config))
-    every_word = mock.patch("porter.examine.words_of", lambda _rules: None)
+    every_word = mock.patch("porter.examine.words_of", lambda _rules, own=True: None)
     every_header = mock.patch("porter.examine.Auditor._cxx_matters", lambda _self, _source: True)
     with every_word, every_header:
         return fast, places_of(pipeline.audit(folder, config))
