@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -252,3 +253,30 @@ def test_roles_of_warps_that_wait_for_each_other() -> None:
     assert hit_of("warp-specialised-roles", text.format("wait_full(0)")).span.line == 3
     assert "warp-specialised-roles" not in ids(text.format("x[0] = 1"))
     assert "warp-specialised-roles" not in ids(text.format("wait_full(0)").replace("/ 32", "/ 64"))
+
+
+def test_masks_made_from_the_place_in_a_warp_of_32_are_told_and_never_good_news() -> None:
+    text = """#define kWarpSize 32
+    __global__ void grouped(float* out, int G) {
+      const int group_per_warp = kWarpSize / blockDim.x;
+      const int group_in_warp = (threadIdx.z * G + threadIdx.y) % group_per_warp;
+      const unsigned mask = ((1 << blockDim.x) - 1) << (group_in_warp * blockDim.x);
+      float v = out[threadIdx.x];
+      for (int offset = blockDim.x >> 1; offset > 0; offset >>= 1) v += __shfl_down_sync(mask, v, offset);
+      const int lane = threadIdx.x % kWarpSize;
+      out[lane] = v + __shfl_down_sync(mask, v, 1);
+    }
+    """
+    made = [hit for hit in hits(text) if hit.rule == "partial-sync-mask"]
+    assert [(hit.span.line, hit.subject) for hit in made] == [(5, "grouped")]
+    assert "warp-32-self-consistent" not in ids(text)
+    by_argument = text.replace("(group_in_warp * blockDim.x)", "G")  # nobody knows of what
+    assert "partial-sync-mask" not in ids(by_argument)
+    assert "warp-32-self-consistent" in ids(by_argument)
+    device = text.replace("#define kWarpSize 32", "").replace("kWarpSize", "warpSize")
+    assert "partial-sync-mask" not in ids(device)
+    ported = re.sub(r"^.*__shfl.*$", r"#ifndef USE_ROCM\n\g<0>\n#endif", text, flags=re.M)
+    assert "partial-sync-mask" not in ids(ported)  # the mask is made for both, and used for one
+    first = text.replace("float v = out[threadIdx.x];", "if (threadIdx.x >= 32) return; float v = out[threadIdx.x];")
+    assert "partial-sync-mask" in ids(first)  # threads of other rows are in the wave
+    assert not ids(text, "gfx1100") & {"partial-sync-mask"}

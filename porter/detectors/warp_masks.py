@@ -11,17 +11,16 @@ from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr
-from porter.flow.intrinsics import SHUFFLES, VOTES
+from porter.flow.placed import MASKED, shift_of
 from porter.flow.program import Program, program_of
 from porter.flow.values import WARP, Value
 from porter.link import Index
-from porter.model import Confidence, Hit, Live, Related
+from porter.model import Confidence, Hit, Live, Related, Span
 from porter.parse import Parsed
 
 KINDS = ("cuda", "cxx")
 FULL = 0xFFFFFFFF
 TAKES_32_BITS = "gfx1250"  # the one target whose device pass accepts a 4-byte mask, in the newest headers
-MASKED = frozenset(name for name in (*SHUFFLES, *VOTES) if name.endswith("_sync")) | {"__syncwarp"}
 
 
 def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
@@ -30,12 +29,17 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         return
     program = program_of(parsed, index)
     own = own_macros(program)
+    placed: set[Span] = set()  # one hit for each mask, however many calls it has
     strict = None if TAKES_32_BITS not in config.targets else tuple(t for t in config.targets if t != TAKES_32_BITS)
     for env in program.envs:
         for event, call in env.parts.calls:
             if call.args and call.name in MASKED:
                 found = _judge(env, call, event, parsed.file.path, strict)
                 yield from (msgspec.structs.replace(hit, live=Live.NO) for hit in found) if call.name in own else found
+                made = _placed(env, call, event, config.wave64_targets)
+                if made is not None and made.span not in placed:
+                    placed.add(made.span)
+                    yield made
 
 
 def own_macros(program: Program) -> frozenset[str]:
@@ -66,6 +70,15 @@ def _judge(env: Env, call: Expr, event: Event, path: str, strict: tuple[str, ...
             "partial-sync-mask", call.span, f"{call.name} with mask {mask.op or hex(value.num)}", subject=env.function.name,
             confidence=Confidence.MEDIUM, targets=None,
         )  # fmt: skip
+
+
+def _placed(env: Env, call: Expr, event: Event, targets: tuple[str, ...]) -> Hit | None:
+    """A mask that is shifted by the place in a warp of 32, unless only the first 32 threads get there."""
+    shift = shift_of(env, call.args[0]) if targets else None
+    if shift is None or _part_of_a_wave(env, event) or not env.live(call.line):
+        return None
+    message = f"{call.name} in line {call.line}: its mask is made from the place in a warp of 32: lanes 32 to 63 name the lower half by it"
+    return Hit("partial-sync-mask", shift.span, message, subject=env.function.name, confidence=Confidence.MEDIUM, targets=targets)
 
 
 def _returned(env: Env, mask: Expr) -> int:
