@@ -32,7 +32,7 @@ def detect(parsed: Parsed, index: Index, config: Config) -> Iterable[Hit]:
         return  # only comments speak of it
     starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
     seen: set[int] = set()
-    for at, _ in lexer.words(masked, {_WORD}):
+    for at, _ in lexer.words(masked, frozenset({_WORD})):
         line, end = bisect.bisect_right(starts, at), at + len(_WORD)
         if line in seen or not _DECLARES.match(masked, end) or _PLACED.match(masked, end) or parsed.live(line) is Live.NO:
             continue
