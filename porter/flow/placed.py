@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from porter.flow.env import Env
 from porter.flow.expr import Expr
 from porter.flow.intrinsics import SHUFFLES, VOTES
 from porter.flow.values import LANES, THREADS, WARP
 
-DEPTH = 4  # declarations that are followed
+MOST = 20  # declarations that are followed
 MASKED = frozenset(name for name in (*SHUFFLES, *VOTES) if name.endswith("_sync")) | {"__syncwarp"}
 _CUTS = {"%": WARP, "/": WARP, "&": WARP - 1, ">>": WARP.bit_length() - 1}  # what an index is cut by to find a lane or a warp
 
 
 def shift_of(env: Env, mask: Expr) -> Expr | None:
     """The shift by a place among 32 lanes that a mask is made by; None for any other mask."""
-    for part in _made_of(env, mask, DEPTH):
+    for part in _made_of(env, mask):
         if part.kind == "binary" and part.op == "<<":
-            amount = list(_made_of(env, part.args[1], DEPTH))
+            amount = _made_of(env, part.args[1])
             if any(_is_thread(env, one) for one in amount) and any(_cuts_by_32(env, one) for one in amount):
                 return part
     return None
@@ -30,13 +28,16 @@ def has_placed_mask(env: Env) -> bool:
     return any(shift_of(env, call.args[0]) is not None for call in found)
 
 
-def _made_of(env: Env, expr: Expr, depth: int) -> Iterator[Expr]:
-    """The parts of an expression, and of what its local names are declared as."""
-    for part in env.walked(expr):
-        yield part
-        decl = env.declaration(part) if depth and part.kind == "name" else None
-        if decl is not None and decl.value is not None:
-            yield from _made_of(env, decl.value, depth - 1)
+def _made_of(env: Env, expr: Expr) -> list[Expr]:
+    """The parts of an expression, and of what its local names are declared as, each declaration once."""
+    parts = list(env.walked(expr))
+    seen: set[int] = set()
+    for part in parts:  # which grows
+        decl = env.declaration(part) if part.kind == "name" and len(seen) < MOST else None
+        if decl is not None and decl.value is not None and id(decl) not in seen:
+            seen.add(id(decl))
+            parts += env.walked(decl.value)
+    return parts
 
 
 def _is_thread(env: Env, part: Expr) -> bool:
