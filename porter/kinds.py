@@ -74,7 +74,7 @@ CUDA_SIGN = re.compile(
     rb"|\b(?:cublas|cudnn|cufft|curand|cusparse|cusolver|nvrtc|nvml|cupti|nccl|nvtx)[A-Z]"
     rb"|at::cuda|c10::cuda|\bcub::|\bthrust::|\bcutlass::|\bcute::|nvinfer|\bCUDA_(?:CHECK|VERSION|ARCH)|\b__CUDA"
 )
-CUDA_WORDS = index_of(frozenset(  # one of which every such sign holds: to try all signs at every byte takes thirty times as long
+CUDA_WORDS = index_of(frozenset(  # one of which every such sign holds: to try all signs at every byte takes eight times as long
     b"__global__ __device__ __shared__ <<< cuda cuMem cuModule cuCtx cuDevice cuLaunch cuStream cuEvent cuInit cuFunc cuLink cuTensor "
     b"cublas cudnn cufft curand cusparse cusolver nvrtc nvml cupti nccl nvtx cub:: thrust:: cutlass:: cute:: nvinfer CUDA_ __CUDA".split()
 ))  # fmt: skip

@@ -280,3 +280,13 @@ def test_masks_made_from_the_place_in_a_warp_of_32_are_told_and_never_good_news(
     first = text.replace("float v = out[threadIdx.x];", "if (threadIdx.x >= 32) return; float v = out[threadIdx.x];")
     assert "partial-sync-mask" in ids(first)  # threads of other rows are in the wave
     assert not ids(text, "gfx1100") & {"partial-sync-mask"}
+
+
+def test_a_mask_by_place_is_right_where_the_upper_half_of_a_wave_is_kept_out() -> None:
+    text = """__global__ void k(float* out) {
+      const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+      if (GUARD) out[lane] += __shfl_xor_sync(0xffull << (lane & 24), out[lane], 4, 8) + warp;
+    }
+    """
+    for guard, is_hit in (("threadIdx.x < 32", False), ("warp == 0", False), ("warp == 1", True), ("lane < 8", True)):
+        assert ("partial-sync-mask" in ids(text.replace("GUARD", guard))) is is_hit, guard

@@ -10,7 +10,7 @@ import msgspec
 from porter.config import Config
 from porter.flow.breaks import Break
 from porter.flow.names import LANE_NAME, WARP_NAME, is_width
-from porter.flow.placed import has_placed_mask
+from porter.flow.placed import placed_masks
 from porter.flow.program import Program, program_of
 from porter.flow.roles import closure, survey
 from porter.flow.tails import tails
@@ -71,7 +71,7 @@ def _by_32(program: Program, verdict: Verdict, targets: tuple[str, ...]) -> Iter
         yield _beside(verdict, asks, targets)
     elif verdict.state == "narrow":
         yield _narrow(verdict, targets)
-    elif not tails(verdict.uses.env) and not any(has_placed_mask(one.env) for one in group):
+    elif not tails(verdict.uses.env) and not any(True for one in group for _ in placed_masks(one.env)):
         made = _consistent(verdict, targets)
         said = f"{made.message}; {waves[0][0]} of {waves[0][1]} votes for the whole wave" if waves else made.message
         yield msgspec.structs.replace(made, message=said, confidence=Confidence.LOW) if waves else made

@@ -11,9 +11,9 @@ from porter.config import Config
 from porter.flow.env import Env
 from porter.flow.event import Event
 from porter.flow.expr import Expr
-from porter.flow.placed import MASKED, shift_of
+from porter.flow.placed import MASKED, part_of_a_wave, placed_masks
 from porter.flow.program import Program, program_of
-from porter.flow.values import WARP, Value
+from porter.flow.values import Value
 from porter.link import Index
 from porter.model import Confidence, Hit, Live, Related, Span
 from porter.parse import Parsed
@@ -29,17 +29,25 @@ def detect(parsed: Parsed, index: Any, config: Config) -> Iterator[Hit]:
         return
     program = program_of(parsed, index)
     own = own_macros(program)
-    placed: set[Span] = set()  # one hit for each mask, however many calls it has
     strict = None if TAKES_32_BITS not in config.targets else tuple(t for t in config.targets if t != TAKES_32_BITS)
     for env in program.envs:
         for event, call in env.parts.calls:
             if call.args and call.name in MASKED:
                 found = _judge(env, call, event, parsed.file.path, strict)
                 yield from (msgspec.structs.replace(hit, live=Live.NO) for hit in found) if call.name in own else found
-                made = _placed(env, call, event, config.wave64_targets)
-                if made is not None and made.span not in placed:
-                    placed.add(made.span)
-                    yield made
+        if config.wave64_targets:
+            yield from _placed(env, config.wave64_targets)
+
+
+def _placed(env: Env, targets: tuple[str, ...]) -> Iterator[Hit]:
+    """Masks that are made from the place in a warp of 32, each once however many calls it has."""
+    seen: set[Span] = set()
+    for call, shift in placed_masks(env):
+        if shift.span not in seen:
+            seen.add(shift.span)
+            how = "its mask is made from the place in a warp of 32: lanes 32 to 63 name the lower half by it"
+            message = f"{call.name} in line {call.line}: {how}"
+            yield Hit("partial-sync-mask", shift.span, message, env.function.name, confidence=Confidence.MEDIUM, targets=targets)
 
 
 def own_macros(program: Program) -> frozenset[str]:
@@ -60,7 +68,7 @@ def _judge(env: Env, call: Expr, event: Event, path: str, strict: tuple[str, ...
     source, related = _source(env, mask, path)
     if (value.bits or _returned(env, mask)) == 32:
         message = f"{source} is a 4-byte mask of {call.name}"
-        line = _part_of_a_wave(env, event)
+        line = part_of_a_wave(env, event)
         if line and value.kind == "const":
             message += f"; by line {line} only part of a wave gets here, so 64 ones would name lanes that do not"
         subject = _subject(mask, value)
@@ -72,15 +80,6 @@ def _judge(env: Env, call: Expr, event: Event, path: str, strict: tuple[str, ...
         )  # fmt: skip
 
 
-def _placed(env: Env, call: Expr, event: Event, targets: tuple[str, ...]) -> Hit | None:
-    """A mask that is shifted by the place in a warp of 32, unless only the first 32 threads get there."""
-    shift = shift_of(env, call.args[0]) if targets else None
-    if shift is None or _part_of_a_wave(env, event) or not env.live(call.line):
-        return None
-    message = f"{call.name} in line {call.line}: its mask is made from the place in a warp of 32: lanes 32 to 63 name the lower half by it"
-    return Hit("partial-sync-mask", shift.span, message, subject=env.function.name, confidence=Confidence.MEDIUM, targets=targets)
-
-
 def _returned(env: Env, mask: Expr) -> int:
     """Bits of what a function or method of the file gives back, where all of its name give as many; 0 for anything else."""
     if mask.kind not in ("call", "method"):
@@ -88,22 +87,6 @@ def _returned(env: Env, mask: Expr) -> int:
     named = env.program.named(mask.name if mask.kind == "call" else mask.op)
     bits = {env.program.bits(one.function.returns) for one in named if one.function.side != "macro"}
     return bits.pop() if len(bits) == 1 else 0
-
-
-def _part_of_a_wave(env: Env, event: Event) -> int:
-    """Line of a condition that lets at most 32 threads of a wave pass, 0 for none: the first warp, or the first lanes."""
-    for guard in event.guards:
-        condition = guard.condition
-        if not guard.sense or condition.kind != "binary" or condition.op not in ("<", "=="):
-            continue
-        who, limit = (env.value(arg) for arg in condition.args)
-        if limit.kind != "const" or limit.num is None:
-            continue
-        if (condition.op == "<" and who.kind in ("tid", "lane") and limit.num <= WARP) or (
-            condition.op == "==" and who.kind == "warp" and who.width == WARP
-        ):
-            return condition.line
-    return 0
 
 
 def _subject(mask: Expr, value: Value) -> str:

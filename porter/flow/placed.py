@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from porter.flow.env import Env
+from porter.flow.event import Event
 from porter.flow.expr import Expr
 from porter.flow.intrinsics import SHUFFLES, VOTES
 from porter.flow.values import LANES, THREADS, WARP
@@ -12,7 +15,36 @@ MASKED = frozenset(name for name in (*SHUFFLES, *VOTES) if name.endswith("_sync"
 _CUTS = {"%": WARP, "/": WARP, "&": WARP - 1, ">>": WARP.bit_length() - 1}  # what an index is cut by to find a lane or a warp
 
 
-def shift_of(env: Env, mask: Expr) -> Expr | None:
+def placed_masks(env: Env) -> Iterator[tuple[Expr, Expr]]:
+    """Calls of *_sync builtins in the build for AMD under such a mask, and the shift that makes it; not where only 32 threads get."""
+    for event, call in env.parts.calls:
+        if call.args and call.name in MASKED and env.live(call.line) and not part_of_a_wave(env, event, lower=True):
+            shift = _shift_of(env, call.args[0])
+            if shift is not None:
+                yield call, shift
+
+
+def part_of_a_wave(env: Env, event: Event, lower: bool = False) -> int:
+    """Line of a condition that lets at most 32 threads of a wave pass, 0 for none: the first warp, or the first lanes.
+
+    With ``lower`` only one that keeps lanes 32 to 63 out: lane < 8 of a warp of 32 is true in both halves of a wave.
+    """
+    passing = ("tid",) if lower else ("tid", "lane")
+    for guard in event.guards:
+        condition = guard.condition
+        if not guard.sense or condition.kind != "binary" or condition.op not in ("<", "=="):
+            continue
+        who, limit = (env.value(arg) for arg in condition.args)
+        if limit.kind != "const" or limit.num is None:
+            continue
+        if (condition.op == "<" and who.kind in passing and limit.num <= WARP) or (
+            condition.op == "==" and who.kind == "warp" and who.width == WARP and not (lower and limit.num % 2)
+        ):
+            return condition.line
+    return 0
+
+
+def _shift_of(env: Env, mask: Expr) -> Expr | None:
     """The shift by a place among 32 lanes that a mask is made by; None for any other mask."""
     for part in _made_of(env, mask):
         if part.kind == "binary" and part.op == "<<":
@@ -20,12 +52,6 @@ def shift_of(env: Env, mask: Expr) -> Expr | None:
             if any(_is_thread(env, one) for one in amount) and any(_cuts_by_32(env, one) for one in amount):
                 return part
     return None
-
-
-def has_placed_mask(env: Env) -> bool:
-    """True where some *_sync builtin of a function gets such a mask in the build for AMD."""
-    found = (call for _, call in env.parts.calls if call.args and call.name in MASKED and env.live(call.line))
-    return any(shift_of(env, call.args[0]) is not None for call in found)
 
 
 def _made_of(env: Env, expr: Expr) -> list[Expr]:

@@ -62,7 +62,7 @@ def by_kind(value_of: Callable[[str], Value]) -> dict[int, Value]:
 
 
 def kinds(name: str) -> frozenset[int]:
-    """The numbers of the kinds of node with a name: a node's number is had, and looked up, in half the time that its type takes."""
+    """The numbers of the kinds of node with a name: a node's number is had, and looked up, sooner than its type."""
     return _kinds().get(name, frozenset())
 
 
